@@ -1,0 +1,13 @@
+"""Errors that a user can act on: one line that names the thing and the fix."""
+
+
+class UserError(Exception):
+    """Bad input. The message is one line: what is wrong, and what to do about it."""
+
+
+class DataMissing(UserError):
+    """A dataset is absent and cannot be fetched. The message says which file to put where."""
+
+
+class DataCorrupt(UserError):
+    """A dataset file does not hold what was published (checksum of the unpacked content)."""
