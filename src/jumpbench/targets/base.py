@@ -1,0 +1,161 @@
+"""What a target is: an unnormalised law nu on {0..N-1}^D, and its ratios at one-site changes."""
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+from jumpbench.errors import UserError
+
+
+@runtime_checkable
+class DiscreteTarget(Protocol):
+    """The interface that samplers and methods rely on."""
+
+    length: int
+    """Number of sites D."""
+    n_states: int
+    """Number of symbols N; states are integer tensors ``(..., D)`` with values ``0..N-1``."""
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        """log nu(x) up to one additive constant; ``(..., D) -> (...)``."""
+        ...
+
+    def neighbor_log_ratios(self, x: Tensor) -> Tensor:
+        """log nu(x^{d<-n}) - log nu(x), ``(..., D) -> (..., D, N)``, 0 at the current symbol."""
+        ...
+
+
+class Target:
+    """Base class: a subclass writes ``log_prob`` and gets everything else.
+
+    ``neighbor_log_ratios`` falls back on ``D (N - 1)`` evaluations of ``log_prob`` per state; where
+    the law is local, override it with a closed form. ``energy`` is ``-log_prob`` unless overridden.
+    A target that is also a module calls both constructors.
+
+    Example::
+
+        class Product(Target):
+            def log_prob(self, x):
+                return (0.3 * x).sum(-1)
+
+        Product(length=5, n_states=3).neighbor_log_ratios(torch.zeros(2, 5, dtype=torch.long))
+
+    Raises:
+        UserError: ``length < 1`` or ``n_states < 2``.
+    """
+
+    length: int
+    n_states: int
+
+    def __init__(self, length: int, n_states: int) -> None:
+        if length < 1 or n_states < 2:
+            raise UserError(
+                f"a target needs length >= 1 and n_states >= 2, not {length} and {n_states}"
+            )
+        self.length = int(length)
+        self.n_states = int(n_states)
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        """log nu(x) up to one additive constant; ``(..., D) -> (...)``, floating point."""
+        raise UserError(f"{type(self).__name__} must define log_prob(x): (..., D) -> (...)")
+
+    def energy(self, x: Tensor) -> Tensor:
+        """The energy that EW2 and other summaries are taken of; ``(..., D) -> (...)``."""
+        return -self.log_prob(x)
+
+    def neighbor_log_ratios(self, x: Tensor) -> Tensor:
+        """log nu(x^{d<-n}) - log nu(x), shape ``(..., D, N)``, exactly 0 at the current symbol."""
+        return generic_neighbor_log_ratios(self.log_prob, x, self.n_states)
+
+
+def generic_neighbor_log_ratios(
+    log_prob: Callable[[Tensor], Tensor], x: Tensor, n_states: int, chunk: int = 4096
+) -> Tensor:
+    """All one-site log-ratios by brute force, ``chunk`` changed states per call of ``log_prob``.
+
+    ``x`` is ``(..., D)``; the result is ``(..., D, N)`` in the dtype of ``log_prob``. Where
+    nu(x) = 0 the ratios are undefined (NaN or inf).
+    """
+    flat = x.reshape(-1, x.shape[-1])
+    batch, length = flat.shape
+    here = log_prob(flat)
+    ratios = here.new_zeros(batch, length, n_states)
+    per_state = length * (n_states - 1)
+    index = torch.arange(batch * per_state, device=x.device)
+    for part in index.split(chunk):
+        row = part // per_state
+        site = part % per_state // (n_states - 1)
+        shift = part % (n_states - 1) + 1
+        changed = flat[row]
+        symbol = (changed.gather(1, site[:, None]).squeeze(1).long() + shift) % n_states
+        changed.scatter_(1, site[:, None], symbol[:, None].to(changed.dtype))
+        ratios[row, site, symbol] = log_prob(changed) - here[row]
+    return ratios.reshape(*x.shape, n_states)
+
+
+def random_states(
+    target: DiscreteTarget, shape: tuple[int, ...], generator: torch.Generator
+) -> Tensor:
+    """Independent uniform states, ``long`` of shape ``(*shape, D)``, on the generator's device."""
+    return torch.randint(
+        target.n_states,
+        (*shape, target.length),
+        generator=generator,
+        device=generator.device,
+    )
+
+
+def check_states(target: DiscreteTarget, x: Tensor) -> Tensor:
+    """Returns ``x`` if it is a batch of states of ``target`` (reads values: not for step loops).
+
+    Raises:
+        UserError: wrong dtype, last dimension or symbol.
+    """
+    if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
+        raise UserError(f"states must be an integer tensor, not {x.dtype}")
+    if x.ndim == 0 or x.shape[-1] != target.length:
+        raise UserError(f"states must have shape (..., {target.length}), not {tuple(x.shape)}")
+    if x.numel() and (int(x.min()) < 0 or int(x.max()) >= target.n_states):
+        raise UserError(
+            f"states must hold 0..{target.n_states - 1}, found {int(x.min())}..{int(x.max())}"
+        )
+    return x
+
+
+def check_target(target: DiscreteTarget, x: Tensor) -> None:
+    """Evaluates a target once at ``x``, before a long run, and says what is wrong with it.
+
+    ``-inf`` is a legal ``log_prob`` at an excluded neighbour, not at ``x`` itself.
+
+    Raises:
+        UserError: ``log_prob`` or ``neighbor_log_ratios`` has the wrong shape, or is NaN or
+            infinite where it must not be.
+    """
+    check_states(target, x)
+    name = type(target).__name__
+    log_prob = target.log_prob(x)
+    if log_prob.shape != x.shape[:-1]:
+        raise UserError(
+            f"{name}.log_prob must map {tuple(x.shape)} to {tuple(x.shape[:-1])}, "
+            f"not {tuple(log_prob.shape)}"
+        )
+    bad = ~torch.isfinite(log_prob)
+    if bad.any():
+        raise UserError(
+            f"{name}.log_prob is not finite at {int(bad.sum())} of {bad.numel()} states "
+            f"(first value {log_prob[bad][0].item()}): start from states of positive probability"
+        )
+    ratios = target.neighbor_log_ratios(x)
+    expected = (*x.shape, target.n_states)
+    if ratios.shape != expected:
+        raise UserError(
+            f"{name}.neighbor_log_ratios must have shape {expected}, not {tuple(ratios.shape)}"
+        )
+    bad = ratios.isnan() | (ratios == torch.inf)
+    if bad.any():
+        raise UserError(
+            f"{name}.neighbor_log_ratios is NaN or +inf at {int(bad.sum())} of {bad.numel()} "
+            "neighbours: log_prob must be finite or -inf everywhere"
+        )
