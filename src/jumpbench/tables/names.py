@@ -1,0 +1,39 @@
+"""Names that a user types: nearest match for a wrong one, patterns for several."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from jumpbench.errors import UserError
+
+
+def no_such(kind: str, name: str, known: Iterable[str]) -> UserError:
+    """One line: there is no such thing; did you mean ...; how to see what there is."""
+    known = list(known)
+    shown = name if len(name) <= 60 else name[:57] + "..."
+    line = f"no {kind} '{shown.encode('unicode_escape').decode()}'"
+    if near := get_close_matches(name, known, n=1, cutoff=0.5):
+        line += f"; did you mean '{near[0]}'?"
+    elif known:
+        line += "; there are: " + ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+    return UserError(line)
+
+
+def select(kind: str, wanted: str, known: Sequence[str]) -> list[str]:
+    """Names chosen by a comma-separated list of names or shell patterns, in their own order.
+
+    A name that itself contains a comma or a pattern character is found as written.
+    """
+    if wanted in known:
+        return [wanted]
+    chosen: set[str] = set()
+    for part in filter(None, (p.strip() for p in wanted.strip("[]").split(","))):
+        hits = {n for n in known if n == part} or {
+            n for n in known if fnmatchcase(n.lower(), part.lower())
+        }
+        if not hits:
+            raise no_such(kind, part, known)
+        chosen |= hits
+    if not chosen:
+        raise UserError(f"no {kind} given; there are: {', '.join(known)}")
+    return [n for n in known if n in chosen]

@@ -1,0 +1,37 @@
+"""What libraries say during a run goes to its log file, not to the terminal."""
+
+import contextlib
+import logging
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from jumpbench.tables.store import disk_errors
+
+_NAMES = ("lightning", "lightning.pytorch", "lightning.fabric", "pytorch_lightning", "py.warnings")
+
+
+@contextlib.contextmanager
+def logging_to(path: Path) -> Iterator[logging.Logger]:
+    """Send python logging, Lightning's messages and warnings to ``path`` (appended)."""
+    with disk_errors(path):
+        handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    touched = [root, *map(logging.getLogger, _NAMES)]
+    before = [(logger, logger.handlers[:], logger.propagate, logger.level) for logger in touched]
+    shown = warnings.showwarning
+    try:
+        for logger in touched:
+            logger.handlers = [handler]
+            logger.propagate = False
+        root.setLevel(logging.INFO)
+        logging.captureWarnings(True)
+        yield logging.getLogger("jumpbench")
+    finally:
+        logging.captureWarnings(False)
+        warnings.showwarning = shown
+        for logger, handlers, propagate, level in before:
+            logger.handlers, logger.propagate = handlers, propagate
+            logger.setLevel(level)
+        handler.close()

@@ -1,0 +1,123 @@
+"""Run folders on disk: atomic files, done-markers, locks, and one clear line when the disk fails."""
+
+import contextlib
+import errno
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from jumpbench.errors import UserError
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+@contextlib.contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn an operating system's refusal to write into one line with the fix."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise UserError(
+                f"{path}: the disk is full ({error.strerror}); "
+                "free some space and call again: finished runs are kept"
+            ) from None
+        raise UserError(
+            f"cannot write {path}: {error.strerror or error}; "
+            "set JUMPBENCH_OUTPUTS to a folder you can write to"
+        ) from None
+
+
+def make_folder(path: Path) -> Path:
+    with disk_errors(path):
+        path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def write_atomic(path: Path, content: str | bytes) -> None:
+    """Write the whole file or nothing: a temporary file in the same folder, fsync, rename."""
+    data = content.encode() if isinstance(content, str) else content
+    make_folder(path.parent)
+    with disk_errors(path):
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_atomic(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path, remedy: str) -> Any:
+    """Parsed json, or one line that names the damaged file and the remedy."""
+    try:
+        return json.loads(path.read_text())
+    except (ValueError, UnicodeDecodeError):
+        raise UserError(f"{path} is damaged (not whole json); {remedy}") from None
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+
+
+def read_metrics(folder: Path) -> dict[str, Any] | None:
+    """The record of a finished run, or None if it has not finished.
+
+    Raises:
+        UserError: the file is there and is not what a finished run writes.
+    """
+    path = folder / "metrics.json"
+    if not path.exists():
+        return None
+    remedy = "delete it and call again, and the run is made anew from its last checkpoint"
+    record = read_json(path, remedy)
+    if not isinstance(record, dict) or not isinstance(record.get("metrics"), dict):
+        raise UserError(f"{path} is damaged (no metrics in it); {remedy}")
+    return record
+
+
+def read_failure(folder: Path) -> str | None:
+    """Why the last attempt at this run failed, or None."""
+    path = folder / "error.json"
+    if not path.exists():
+        return None
+    with contextlib.suppress(ValueError, OSError, TypeError, KeyError):
+        return str(json.loads(path.read_text())["message"])
+    return "the last attempt failed (its error.json is damaged; see log.txt)"
+
+
+def plain(value: Any) -> float | str:
+    """A metric as json holds it: non-finite numbers, which json lacks, become words."""
+    number = float(value)
+    return number if math.isfinite(number) else str(number)
+
+
+def run_lock(folder: Path) -> FileLock:
+    """The lock that a process holds while it makes this run; the system frees it if it dies."""
+    make_folder(folder)
+    return FileLock(folder / ".lock")
+
+
+def is_running(folder: Path) -> bool:
+    """Whether some process holds the run's lock now."""
+    if not (folder / ".lock").exists():
+        return False
+    try:
+        with run_lock(folder).acquire(timeout=0):
+            return False
+    except (Timeout, UserError):
+        return True
+    except OSError:
+        return False
