@@ -1,0 +1,82 @@
+"""Every real dataset the suite can use: what it is, where it comes from, how it is verified.
+
+Listing costs nothing (no torch import); verifying reads the files, and fetches what is absent.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from jumpbench.data.files import data_root
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset as ``jumpbench data`` lists it.
+
+    ``files`` are names inside ``<root>/<name>/`` (any may be compressed); ``verifier`` is
+    ``module:function``, a function of ``root`` that returns one line saying what was verified and
+    raises :class:`~jumpbench.errors.DataMissing` or :class:`~jumpbench.errors.DataCorrupt`.
+    """
+
+    name: str
+    about: str
+    files: tuple[str, ...]
+    source: str
+    licence: str
+    used_by: tuple[str, ...]
+    verifier: str
+
+    def present(self, root: str | Path | None = None) -> bool:
+        """Whether anything of the dataset lies under the root (nothing is read or verified)."""
+        folder = data_root(root) / self.name
+        return folder.is_dir() and any(folder.iterdir())
+
+    def verify(self, root: str | Path | None = None) -> str:
+        """Read and check every file, downloading absent ones where that is possible."""
+        module, function = self.verifier.split(":")
+        check: Callable[[str | Path | None], str] = getattr(import_module(module), function)
+        return check(root)
+
+
+def datasets() -> dict[str, Dataset]:
+    """All datasets by name, the names that table files use under ``data:``."""
+    listed = (
+        Dataset(
+            name="mnist",
+            about="handwritten digits, 60,000 train and 10,000 test images of 28x28 uint8",
+            files=(
+                "train-images-idx3-ubyte",
+                "train-labels-idx1-ubyte",
+                "t10k-images-idx3-ubyte",
+                "t10k-labels-idx1-ubyte",
+            ),
+            source="https://ossci-datasets.s3.amazonaws.com/mnist/ (downloaded if absent)",
+            licence="CC BY-SA 3.0 (LeCun, Cortes, Burges)",
+            used_by=("symmetric_diffusers", "sgdd"),
+            verifier="jumpbench.data.mnist:verify",
+        ),
+        Dataset(
+            name="cifar10",
+            about="natural images, 50,000 train and 10,000 test of 3x32x32 uint8",
+            files=(
+                "cifar-10-binary.tar.gz or cifar-10-python.tar.gz or data_batch_1.bin .. "
+                "data_batch_5.bin and test_batch.bin",
+            ),
+            source="https://www.cs.toronto.edu/~kriz/cifar.html (downloaded if absent)",
+            licence="not stated; cite Krizhevsky 2009",
+            used_by=("symmetric_diffusers", "blackout"),
+            verifier="jumpbench.data.cifar10:verify",
+        ),
+        Dataset(
+            name="tsp",
+            about="Euclidean TSP test instances with optimal or near-optimal tours",
+            files=("tsp_10_test_exact.txt", "tsp20_test.txt", "tsp50_test.txt", "tsp100_test.txt"),
+            source="see data/README.md; no public address, put the files there yourself",
+            licence="not stated",
+            used_by=("symmetric_diffusers",),
+            verifier="jumpbench.data.tsp:verify",
+        ),
+    )
+    return {dataset.name: dataset for dataset in listed}
