@@ -1,0 +1,44 @@
+"""Data for methods that draw their own: training steps without end, test batches of chains."""
+
+from collections.abc import Iterator
+from itertools import count
+
+from lightning import LightningDataModule
+from torch import Tensor
+from torch.utils.data import DataLoader, IterableDataset
+
+from jumpbench.errors import UserError
+
+
+class _Endless(IterableDataset):
+    """0, 1, 2, ... for ever."""
+
+    def __iter__(self) -> Iterator[int]:
+        return count()
+
+
+class Steps(LightningDataModule):
+    """Step numbers as batches: what a sampler trains and is tested on is simulated by itself.
+
+    Training never ends by itself (``trainer.max_steps`` or ``max_time`` does that), so it is one
+    epoch, and a method must count by ``global_step``, not by the batch. A test batch is the index
+    of one batch of chains; how many chains a batch holds is the method's ``chains_per_batch``.
+
+    Args:
+        n_test_batches: batches of chains in the test stage, over all processes.
+
+    Raises:
+        UserError: ``n_test_batches < 1``.
+    """
+
+    def __init__(self, n_test_batches: int = 1) -> None:
+        super().__init__()
+        if n_test_batches < 1:
+            raise UserError(f"n_test_batches must be at least 1, not {n_test_batches}")
+        self.n_test_batches = n_test_batches
+
+    def train_dataloader(self) -> DataLoader[Tensor]:
+        return DataLoader(_Endless())
+
+    def test_dataloader(self) -> DataLoader[Tensor]:
+        return DataLoader(range(self.n_test_batches))
