@@ -45,7 +45,7 @@ class AntisymmetricReadout(nn.Module):
 class OffCentreConvolution(nn.Module):
     """Circular depthwise convolution whose weights, or their centre, never see the centre site.
 
-    ``kernels`` (B, C, k*k, D) are the weights at every site, ``values`` (B, C, L, L) what is summed.
+    ``kernels`` (B, C, k*k, D) are the weights at every site, ``values`` (B, C, L, L) the summands.
     """
 
     def __init__(self, kernel_size: int) -> None:
