@@ -1,0 +1,19 @@
+"""Drawing from batches of categorical distributions."""
+
+import torch
+from torch import Tensor
+
+
+def sample_categorical(weights: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    """Indices (...) drawn with probabilities proportional to ``weights`` (..., N) >= 0.
+
+    By inversion, with one uniform number per draw: the first index at which the running sum
+    reaches u * total, u in (0, 1]. An entry of weight 0 is never drawn, even in float32, where
+    u itself could reach either end. Rows that sum to 0 give index 0.
+    """
+    running = weights.cumsum(-1)
+    u = 1 - torch.rand(
+        weights.shape[:-1], generator=generator, dtype=weights.dtype, device=weights.device
+    )
+    threshold = u[..., None] * running[..., -1:]
+    return (running < threshold).sum(-1)

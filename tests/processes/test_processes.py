@@ -1,0 +1,269 @@
+"""Both processes against matrix exponentials, enumeration and Bayes' rule."""
+
+import math
+
+import pytest
+import torch
+
+from jumpbench.processes.masked import MaskedProcess
+from jumpbench.processes.uniform import UniformProcess
+
+F64 = torch.float64
+TIGHT = {"rtol": 0, "atol": 1e-12}
+PROCESSES = [UniformProcess(2), UniformProcess(5), MaskedProcess(4)]
+both = pytest.mark.parametrize("process", PROCESSES, ids=["uniform2", "uniform5", "masked4"])
+
+
+def generator_matrix(process):
+    """Generator of one site at rate 1, row = from, written from the definition."""
+    n = process.n_states
+    if isinstance(process, UniformProcess):
+        return torch.full((n, n), 1 / n, dtype=F64) - torch.eye(n, dtype=F64)
+    matrix = torch.zeros(n, n, dtype=F64)
+    matrix[:-1, -1] = 1
+    matrix[:-1, :-1] -= torch.eye(n - 1, dtype=F64)
+    return matrix
+
+
+def clean_law(process, *batch, seed=0):
+    law = torch.rand(*batch, process.n_states, dtype=F64, generator=rng(seed)) + 0.05
+    if isinstance(process, MaskedProcess):
+        law[..., process.mask] = 0
+    return law / law.sum(-1, keepdim=True)
+
+
+def rng(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+@both
+@pytest.mark.parametrize("noise", [1e-6, 1e-3, 0.4, 3.0, 30.0])
+def test_kernel_is_the_matrix_exponential(process, noise):
+    kernel = process.kernel(noise)
+    expected = torch.matrix_exp(noise * generator_matrix(process))
+    torch.testing.assert_close(kernel, expected, **TIGHT)
+    torch.testing.assert_close(kernel.sum(-1), torch.ones(process.n_states, dtype=F64), **TIGHT)
+
+
+@both
+def test_rates_are_the_generator_off_its_diagonal(process):
+    states = torch.arange(process.n_states)
+    expected = generator_matrix(process)
+    expected.fill_diagonal_(0)
+    torch.testing.assert_close(process.rates(states, 0.3, F64), 0.3 * expected, **TIGHT)
+
+
+@both
+def test_semigroup_batched_noise_and_infinite_noise(process):
+    a = torch.tensor([0.01, 0.5, 2.0], dtype=F64)
+    b = torch.tensor([1.0, 1e-4, math.inf], dtype=F64)
+    product = process.kernel(a) @ process.kernel(b)
+    torch.testing.assert_close(product, process.kernel(a + b), **TIGHT)
+    limit = process.kernel(math.inf)
+    torch.testing.assert_close(limit, limit[:1].expand_as(limit), **TIGHT)
+
+
+@both
+def test_likelihood_is_the_transposed_transition(process):
+    states = torch.arange(process.n_states)
+    likelihood = process.likelihood(states, 0.7, F64)
+    torch.testing.assert_close(likelihood.mT, process.transition(states, 0.7, F64), **TIGHT)
+
+
+def test_log_transition_is_accurate_where_the_probability_is_tiny():
+    process = UniformProcess(50)
+    x = torch.tensor([[3]])
+    logs = process.log_transition(x, torch.tensor([1e-7]))[0, 0]
+    assert logs[0].item() == pytest.approx(math.log(1e-7 / 50), rel=1e-6)
+    assert logs[3].item() == pytest.approx(-49e-7 / 50, rel=1e-6)
+
+
+@both
+def test_bridge_summed_over_its_end_is_the_kernel(process):
+    n, before, after = process.n_states, 0.3, 1.1
+    x0, x1 = (grid.reshape(-1, 1) for grid in torch.meshgrid(*2 * [torch.arange(n)], indexing="ij"))
+    bridge = process.bridge(x0, x1, before, after, F64).reshape(n, n, n).nan_to_num()
+    whole = process.kernel(before + after)
+    total = torch.einsum("abn,ab->an", bridge, whole)
+    torch.testing.assert_close(total, process.kernel(before), **TIGHT)
+
+
+@both
+def test_bridge_and_posterior_are_bayes_rule(process):
+    n, s, t = process.n_states, 0.2, 0.9
+    early, late, whole = process.kernel(s), process.kernel(t - s), process.kernel(t)
+    for x0 in range(n - 1):
+        for xt in range(n):
+            if whole[x0, xt] == 0:
+                continue
+            expected = early[x0] * late[:, xt] / whole[x0, xt]
+            got = process.posterior(torch.tensor([xt]), torch.tensor([x0]), s, t, F64)[0]
+            torch.testing.assert_close(got, expected, **TIGHT)
+
+
+def test_bridge_with_a_memoryless_start_depends_on_the_end_only():
+    process = UniformProcess(3)
+    x1 = torch.tensor([[0, 2]])
+    bridge = process.bridge(torch.tensor([[1, 2]]), x1, math.inf, 0.5, F64)
+    torch.testing.assert_close(bridge, process.transition(x1, 0.5, F64), **TIGHT)
+
+
+@both
+def test_score_of_a_product_law_is_the_ratio_of_its_marginals(process):
+    """The true x_0 | x_t by Bayes gives s = p_t(v)/p_t(x)."""
+    noise, n = 0.6, process.n_states
+    prior = clean_law(process)
+    marginal = prior @ process.kernel(noise)
+    x = torch.arange(n)[:, None]
+    clean = prior * process.likelihood(x, noise, F64)[:, 0]
+    clean = (clean / clean.sum(-1, keepdim=True))[:, None]
+    score = process.score(x, clean, noise)[:, 0]
+    expected = marginal / marginal[:, None]
+    if isinstance(process, MaskedProcess):  # symbol to other symbol: never jumps, not represented
+        for u in range(n - 1):
+            assert score[u, u].item() == pytest.approx(1.0, abs=1e-12)
+        score, expected = score[-1], expected[-1]
+    torch.testing.assert_close(score, expected, rtol=0, atol=1e-10)
+
+
+@both
+def test_reverse_rates_with_the_true_score_reproduce_the_marginals(process):
+    """Two sites, correlated law: dp/ds = p R integrated back from t=2 to t=0.2 (RK4)."""
+    n = process.n_states
+    x = torch.cartesian_prod(torch.arange(n), torch.arange(n))
+    law0 = clean_law(process, seed=3)
+    law0 = torch.outer(law0, law0) + 0.5 * torch.diag(law0)
+    law0 = (law0 / law0.sum()).reshape(-1)
+
+    def marginal(t):
+        kernel = process.kernel(t)
+        return law0 @ torch.kron(kernel, kernel)
+
+    sites = torch.stack([x.clone() for _ in range(2 * n)], 1).reshape(-1, 2, n, 2)
+    for site in range(2):
+        sites[:, site, :, site] = torch.arange(n)
+    neighbour = sites[..., 0] * n + sites[..., 1]  # (S, D, N) index of x with site := v
+
+    def velocity(t, law):
+        p_t = marginal(t)
+        score = p_t[neighbour] / p_t.clamp(min=1e-300)[:, None, None]
+        flow = law[:, None, None] * process.reverse_rates(x, score, 1.0)
+        gain = torch.zeros_like(law).index_add_(0, neighbour.reshape(-1), flow.reshape(-1))
+        return gain - flow.sum((-1, -2))
+
+    law, steps = marginal(2.0), 400
+    h = (2.0 - 0.2) / steps
+    for k in range(steps):
+        t = 2.0 - k * h
+        k1 = velocity(t, law)
+        k2 = velocity(t - h / 2, law + h / 2 * k1)
+        k3 = velocity(t - h / 2, law + h / 2 * k2)
+        k4 = velocity(t - h, law + h * k3)
+        law = law + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    torch.testing.assert_close(law, marginal(0.2), rtol=0, atol=1e-8)
+
+
+def reverse_kernel(process, prior, step, n_steps, start=2.0, end=0.0):
+    """Law at noise ``end`` obtained by propagating the marginal at ``start`` exactly."""
+    x = torch.arange(process.n_states)[:, None]
+    law = prior @ process.kernel(start)
+    width = (start - end) / n_steps
+    for k in range(n_steps):
+        noise = start - k * width
+        p_t = prior @ process.kernel(noise)
+        score = p_t[None, None, :] / p_t[:, None, None]
+        law = law @ step(x, score, width)[:, 0]
+    return law, prior @ process.kernel(end)
+
+
+@both
+@pytest.mark.parametrize("n_steps", [1, 3])
+def test_analytic_step_is_exact_for_one_site(process, n_steps):
+    law, expected = reverse_kernel(process, clean_law(process), process.analytic_step, n_steps)
+    torch.testing.assert_close(law, expected, rtol=0, atol=1e-11)
+
+
+@both
+def test_analytic_step_equals_the_posterior_and_the_ancestral_step(process):
+    s, t = 0.3, 1.2
+    prior = clean_law(process)
+    x = torch.arange(process.n_states)[:, None]
+    p_s, p_t = prior @ process.kernel(s), prior @ process.kernel(t)
+    score = (p_t / p_t[:, None])[:, None]
+    expected = p_s[:, None] * process.kernel(t - s) / p_t
+    step = process.analytic_step(x, score, t - s)
+    torch.testing.assert_close(step[:, 0], expected.mT, rtol=0, atol=1e-11)
+    clean = process.denoise(x, score, t)
+    torch.testing.assert_close(
+        clean[:, 0], (prior[:, None] * process.kernel(t) / p_t).mT, rtol=0, atol=1e-11
+    )
+    torch.testing.assert_close(process.ancestral_step(x, clean, s, t), step, rtol=0, atol=1e-11)
+
+
+@both
+def test_euler_error_halves_when_the_steps_double(process):
+    def error(n_steps):
+        def step(x, score, width):
+            return process.euler_step(x, score, 1.0, width)
+
+        law, expected = reverse_kernel(process, clean_law(process), step, n_steps, end=0.3)
+        return (law - expected).abs().sum().item()
+
+    assert error(400) > 1e-7
+    assert error(200) / error(400) == pytest.approx(2.0, rel=0.03)
+
+
+def test_euler_rows_without_room_to_stay_are_scaled_to_one():
+    process = UniformProcess(3)
+    score = torch.tensor([[[1.0, 30.0, 10.0]]])
+    row = process.euler_step(torch.tensor([[0]]), score, 3.0, 1.0)[0, 0]
+    torch.testing.assert_close(row, torch.tensor([0.0, 0.75, 0.25]))
+
+
+@both
+@pytest.mark.parametrize("noise", [0.05, 1.5])
+def test_samples_follow_the_kernel(process, noise):
+    """Every cell within 5 standard errors, 40000 draws per start (fixed seed)."""
+    n, draws = process.n_states, 40_000
+    x = torch.arange(n).expand(draws, n)
+    after = process.sample(x, torch.full((draws,), noise), rng(1))
+    counts = torch.nn.functional.one_hot(after, n).double().mean(0)
+    kernel = process.kernel(noise)
+    spread = (kernel * (1 - kernel) / draws).sqrt()
+    assert ((counts - kernel).abs() <= 5 * spread + 1e-12).all()
+
+
+def test_bridge_samples_follow_the_bridge():
+    process, draws = UniformProcess(3), 40_000
+    x0, x1 = torch.tensor([0, 0]).expand(draws, 2), torch.tensor([0, 2]).expand(draws, 2)
+    middle = process.sample_bridge(x0, x1, 0.4, 0.8, rng(2))
+    expected = process.bridge(x0[:1], x1[:1], 0.4, 0.8, F64)[0]
+    counts = torch.nn.functional.one_hot(middle, 3).double().mean(0)
+    assert ((counts - expected).abs() <= 5 * (expected * (1 - expected) / draws).sqrt()).all()
+
+
+def test_limit_laws():
+    assert (MaskedProcess(4).sample_limit(3, 2) == 4).all()
+    x = UniformProcess(4).sample_limit(10_000, generator=rng())
+    counts = torch.bincount(x, minlength=4).double() / 10_000
+    assert ((counts - 0.25).abs() < 5 * math.sqrt(0.25 * 0.75 / 10_000)).all()
+
+
+def test_single_precision_stays_single():
+    process, x = UniformProcess(4), torch.zeros(2, 3, dtype=torch.long)
+    score = torch.ones(2, 3, 4)
+    for probs in (
+        process.transition(x, 0.3),
+        process.log_transition(x, 0.3),
+        process.bridge(x, x, 0.1, torch.tensor(0.2, dtype=F64)),
+        process.analytic_step(x, score, 0.3),
+        process.euler_step(x, score, 1.0, torch.tensor(0.1, dtype=F64)),
+    ):
+        assert probs.dtype == torch.float32
+        assert probs.shape == (2, 3, 4)
+
+
+@pytest.mark.parametrize("make", [lambda: UniformProcess(1), lambda: MaskedProcess(0)])
+def test_bad_sizes_are_refused(make):
+    with pytest.raises(ValueError, match="needs at least"):
+        make()
