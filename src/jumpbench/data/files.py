@@ -74,7 +74,7 @@ def unpack(path: Path) -> bytes:
 
 
 def unpack_member(archive: Path, member: str) -> bytes | None:
-    """A member of a tar (any compression) or zip archive; None if the archive has no such member."""
+    """A member of a tar (any compression) or zip archive; None if it has none such."""
     try:
         if archive.suffix == ".zip":
             with zipfile.ZipFile(archive) as opened:

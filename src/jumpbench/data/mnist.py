@@ -100,14 +100,10 @@ def generated_digits(size: int, seed: int = 0) -> tuple[Tensor, Tensor]:
     labels = torch.randint(10, (size,), generator=generator)
     shifts = torch.randint(-3, 4, (size, 2), generator=generator)
     # image[r, c] = glyph[r - 7 - shift, c - 8 - shift] where that lies inside the glyph
-    rows = torch.arange(28) - 7 - shifts[:, :1]
-    columns = torch.arange(28) - 8 - shifts[:, 1:]
-    inside = ((rows >= 0) & (rows < 14)).unsqueeze(2) & ((columns >= 0) & (columns < 12)).unsqueeze(
-        1
-    )
-    picked = glyphs[
-        labels.view(-1, 1, 1), rows.clamp(0, 13).unsqueeze(2), columns.clamp(0, 11).unsqueeze(1)
-    ]
+    rows = (torch.arange(28) - 7 - shifts[:, :1]).unsqueeze(2)
+    columns = (torch.arange(28) - 8 - shifts[:, 1:]).unsqueeze(1)
+    inside = (rows >= 0) & (rows < 14) & (columns >= 0) & (columns < 12)
+    picked = glyphs[labels.view(-1, 1, 1), rows.clamp(0, 13), columns.clamp(0, 11)]
     images = torch.nn.functional.avg_pool2d((picked * inside).unsqueeze(1), 3, 1, 1).squeeze(1)
     brightness = 0.6 + 0.4 * torch.rand(size, 1, 1, generator=generator)
     return (255 * images * brightness).to(torch.uint8), labels.to(torch.uint8)

@@ -1,0 +1,181 @@
+"""Euclidean travelling salesman instances with a tour each, from files or generated."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from jumpbench.data.files import DataFile, data_root, located, read
+from jumpbench.data.lists import Batch, EpochOrder, ListData
+from jumpbench.data.tsp_solvers import solve_tours, tour_length
+from jumpbench.errors import DataCorrupt, DataMissing, UserError
+from jumpbench.seeding import make_generator
+
+# Known test files; any other file is checked line by line only.
+MD5 = {
+    "tsp_10_test_exact.txt": "a44b386fd81bf8b30ab440dd164d8ebc",
+    "tsp20_test.txt": "2f9e8d09d29dc53c3ec21451681bcf4c",
+    "tsp50_test.txt": "4157da293c12ea6d13156fa157be564e",
+    "tsp100_test.txt": "3f21de06652b333a5bd9d009818ac3d9",
+}
+
+
+class TspData(ListData):
+    """Instances of ``length`` points in the unit square; ``order`` is a tour from city 0.
+
+    City 0, the first of the file, stands first in every list and in every order; nothing else is
+    shuffled, the points of an instance being in random order by themselves.
+
+    Args:
+        length: number of cities.
+        train_files: names under ``tsp/`` to look for, in this order; none: generate.
+        train_size: number of training instances, of the file (None: all) or generated.
+        test_files: the same for the test set.
+        test_size: number of test instances, the first of the file or generated.
+        root: data root.
+
+    Generated points are uniform, by a fixed seed; their tours come from
+    :func:`~jumpbench.data.tsp_solvers.solve_tours` (exact up to 12 cities, local search beyond)
+    and are written with second city < last city. Tours of files keep their direction.
+    """
+
+    def __init__(
+        self,
+        length: int,
+        batch_size: int = 512,
+        train_files: Sequence[str] = (),
+        train_size: int | None = None,
+        test_files: Sequence[str] = (),
+        test_size: int = 1280,
+        test_batch_size: int = 64,
+        seed: int = 0,
+        root: str | Path | None = None,
+    ) -> None:
+        super().__init__(length, batch_size, test_size, test_batch_size, seed=seed)
+        if not train_files and not train_size:
+            raise UserError("give train_files, or a train_size to generate")
+        self.train_files = tuple(train_files)
+        self.test_files = tuple(test_files)
+        self.train_size = train_size
+        self.root = root
+        self._tables: dict[str, Tensor] = {}
+
+    def setup(self, stage: str | None = None) -> None:
+        splits = {"fit": ["train"], "test": ["test"]}.get(stage or "", ["train", "test"])
+        for split in splits:
+            if f"{split}_points" not in self._tables:
+                points, tours = self._instances(split)
+                self._tables |= {f"{split}_points": points, f"{split}_tours": tours}
+                self._resident.clear()
+        if "train" in splits:
+            self._epochs = EpochOrder(len(self._tables["train_points"]), self.seed)
+
+    def _instances(self, split: str) -> tuple[Tensor, Tensor]:
+        files, size = {
+            "train": (self.train_files, self.train_size),
+            "test": (self.test_files, self.test_size),
+        }[split]
+        if not files:
+            return generated_tsp(size, self.length, split)
+        points, tours = load_tsp(files, self.length, self.root)
+        if size is not None and size > len(points):
+            if split == "train":
+                raise UserError(f"train_size={size}, but the file has {len(points)} instances")
+            self.test_size = len(points)
+        return points[:size], tours[:size]
+
+    def tables(self) -> dict[str, Tensor]:
+        return self._tables
+
+    def draw(self, split: str, size: int, generator: torch.Generator, first: int) -> Batch:
+        if split == "test":
+            return {"test": torch.arange(first, first + size)}
+        return {"train": self._epochs.take(first, size)}
+
+    def assemble(self, draw: Batch, tables: dict[str, Tensor]) -> Batch:
+        ((split, index),) = draw.items()
+        points, order = tables[f"{split}_points"][index], tables[f"{split}_tours"][index]
+        groups = torch.arange(self.length, device=index.device).expand(len(index), -1)
+        return {"objects": points, "order": order, "groups": groups}
+
+
+def load_tsp(
+    names: Sequence[str], length: int, root: str | Path | None = None
+) -> tuple[Tensor, Tensor]:
+    """Points float (N, n, 2) and tours long (N, n) from the first of ``names`` under ``tsp/``.
+
+    Raises:
+        DataMissing: none of the files is there.
+        DataCorrupt: wrong checksum, or a bad line (the message has its number).
+    """
+    return _load(tuple(names), length, str(root) if root is not None else None)
+
+
+@lru_cache(maxsize=4)
+def _load(names: tuple[str, ...], length: int, root: str | None) -> tuple[Tensor, Tensor]:
+    for name in names:
+        file = DataFile(name, (MD5[name],) if name in MD5 else ())
+        if located("tsp", file, root) is not None:
+            text = read("tsp", file, root).decode(errors="replace")
+            return parse_tsp(text, length, name)
+    raise DataMissing(
+        f"tsp: put {' or '.join(names)} (loose, .gz or .xz) into "
+        f"{(data_root(root) / 'tsp').absolute()}; no public address is known for them"
+    )
+
+
+def parse_tsp(text: str, length: int, name: str) -> tuple[Tensor, Tensor]:
+    """Instances of the text format ``x1 y1 x2 y2 ... output i1 i2 ... i1``, one a line.
+
+    Tours are closed, from 1 in the file, from 0 here, rotated to start at city 0. Raises
+    :class:`~jumpbench.errors.DataCorrupt` with the number of the first bad line.
+    """
+    points, tours = [], []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        where = f"{name}, line {number}"
+        head, separator, tail = line.partition("output")
+        try:
+            numbers, tour = [float(x) for x in head.split()], [int(i) for i in tail.split()]
+        except ValueError as error:
+            raise DataCorrupt(f"{where}: {error}") from error
+        if not separator:
+            raise DataCorrupt(f"{where}: no word 'output' between the points and the tour")
+        if len(numbers) != 2 * length:
+            raise DataCorrupt(f"{where}: {len(numbers)} coordinates, not 2 * {length}")
+        if any(not 0 <= x <= 1 for x in numbers):
+            raise DataCorrupt(f"{where}: a coordinate lies outside the unit square")
+        if tour[-1:] != tour[:1] or sorted(tour[:-1]) != list(range(1, length + 1)):
+            raise DataCorrupt(f"{where}: not a closed tour of the cities 1 to {length}")
+        points.append(numbers)
+        tours.append(tour[:-1])
+    if not points:
+        raise DataCorrupt(f"{name}: no instance in the file")
+    order = torch.tensor(tours) - 1
+    start = (order == 0).int().argmax(-1, keepdim=True)
+    rotated = order.gather(-1, (start + torch.arange(length)) % length)
+    return torch.tensor(points).view(-1, length, 2), rotated
+
+
+@lru_cache(maxsize=4)
+def generated_tsp(size: int, length: int, split: str) -> tuple[Tensor, Tensor]:
+    """``size`` uniform instances and their tours, always the same for a split."""
+    generator = make_generator(0, "tsp", split, length)
+    points = torch.rand(size, length, 2, generator=generator)
+    return points, solve_tours(points, generator)
+
+
+def verify(root: str | Path | None = None) -> str:
+    """Read and verify the known test files that are there; at least one must be."""
+    found = []
+    for name, length in zip(MD5, (10, 20, 50, 100), strict=True):
+        if located("tsp", DataFile(name), root) is not None:
+            points, tours = load_tsp((name,), length, root)
+            mean = tour_length(points, tours).mean()
+            found.append(f"{name}: {len(points)} instances, mean length {mean:.4f}")
+    if not found:
+        load_tsp(tuple(MD5), 0, root)
+    return "; ".join(found)
