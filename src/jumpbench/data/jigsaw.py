@@ -63,7 +63,7 @@ class Jigsaw(ListData):
         """Train and test images (N, C, H, W), and which of their pixels are not empty (bool)."""
         raise NotImplementedError
 
-    def feed(self, pieces: Tensor) -> Tensor:
+    def feed(self, pieces: Tensor, tables: dict[str, Tensor]) -> Tensor:
         """Pixels as the network gets them, of pixels (..., C, s, s) as :meth:`images` has them."""
         return pieces
 
@@ -94,8 +94,9 @@ class Jigsaw(ListData):
         index, shuffle = draw["index"], draw["shuffle"]
         place = torch.arange(self.length, device=index.device)
         groups = torch.where(tables["inked"][index], place, self.length)
+        pieces = take_rows(cut(tables["images"][index], self.pieces), shuffle)
         return {
-            "objects": take_rows(self.feed(cut(tables["images"][index], self.pieces)), shuffle),
+            "objects": self.feed(pieces, tables),
             "order": shuffle.argsort(-1),
             "groups": groups.gather(-1, shuffle),
         }
@@ -140,15 +141,16 @@ class Cifar10Jigsaw(Jigsaw):
     normalised = torch.ones(3)
 
     def images(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        splits = [load_cifar10(train, self.root)[0] for train in (True, False)]
-        ink = [
-            torch.ones(1, 1, 32, 32, dtype=torch.bool).expand(len(x), -1, -1, -1) for x in splits
-        ]
-        return splits[0], splits[1], ink[0], ink[1]
+        train, test = (load_cifar10(train, self.root)[0] for train in (True, False))
+        ink = torch.ones(1, 1, 32, 32, dtype=torch.bool)
+        return train, test, ink.expand(len(train), -1, -1, -1), ink.expand(len(test), -1, -1, -1)
 
-    def feed(self, pieces: Tensor) -> Tensor:
-        mean, std = (torch.tensor(c, device=pieces.device) for c in (CIFAR_MEAN, CIFAR_STD))
-        return (pieces.float() / 255 - mean.view(3, 1, 1)) / std.view(3, 1, 1)
+    def tables(self) -> dict[str, Tensor]:
+        scale = {"mean": torch.tensor(CIFAR_MEAN), "std": torch.tensor(CIFAR_STD)}
+        return {**super().tables(), **{name: c.view(3, 1, 1) for name, c in scale.items()}}
+
+    def feed(self, pieces: Tensor, tables: dict[str, Tensor]) -> Tensor:
+        return (pieces.float() / 255 - tables["mean"]) / tables["std"]
 
 
 def cut(images: Tensor, pieces: int) -> Tensor:
