@@ -1,0 +1,85 @@
+"""Discrete Langevin proposals with a Metropolis correction (DMALA, Zhang et al. 2022)."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from jumpbench.samplers.categorical import sample_categorical
+from jumpbench.samplers.mcmc.metropolis import MetropolisInfo
+
+Reluctance = Callable[[Tensor, Tensor], Tensor]
+
+
+def step_size(alpha: float) -> Reluctance:
+    """Reluctance 1 / (2 alpha) to change a site (bits at distance 1; DNFS sec. 6.3)."""
+
+    def reluctance(ratios: Tensor, x: Tensor) -> Tensor:
+        return torch.full_like(ratios[..., :1, :1], 1 / (2 * alpha))
+
+    return reluctance
+
+
+def expected_changes(number: float) -> Reluctance:
+    """Reluctance at which at most about ``number`` sites are expected to change (DISCS).
+
+    log sum over all changes of exp(ratio / 2), minus log ``number``; it depends on the state,
+    so the kernel evaluates it at the proposal too.
+    """
+
+    def reluctance(ratios: Tensor, x: Tensor) -> Tensor:
+        scores = (ratios / 2).scatter(-1, x.long()[..., None], -torch.inf)
+        total = scores.flatten(-2).logsumexp(-1) - torch.log(torch.tensor(float(number)))
+        return total[..., None, None]
+
+    return reluctance
+
+
+@torch.no_grad()
+def discrete_langevin(
+    log_prob: Callable[[Tensor], Tensor],
+    log_ratios: Callable[[Tensor], Tensor],
+    x: Tensor,
+    n_steps: int,
+    reluctance: Reluctance,
+    generator: torch.Generator | None = None,
+) -> tuple[Tensor, MetropolisInfo]:
+    """``n_steps`` proposals that may change every site at once, each accepted or rejected whole.
+
+    Site d becomes v with probability proportional to exp(ratio[d, v] / 2 - c 1[v != x^d]), with
+    c the reluctance; for two symbols it flips with probability sigmoid(ratio / 2 - c).
+    Accepted with min(1, pi(y) q(x | y) / (pi(x) q(y | x))). One evaluation of ``log_prob`` and
+    of ``log_ratios`` per step.
+
+    Args:
+        log_prob: (B, D) -> (B,).
+        log_ratios: (B, D) -> (B, D, N), log pi(x^{d<-n}) - log pi(x), exact or approximate; the
+            entries at the current symbols are not read (they count as 0).
+        x: initial states (B, D), not modified.
+        reluctance: :func:`step_size`, :func:`expected_changes`, or any (ratios, x) -> (B, 1, 1).
+    """
+    log_p, log_q = log_prob(x), _log_proposal(log_ratios(x), x, reluctance)
+    accepted = torch.zeros(x.shape[0], dtype=torch.int32, device=x.device)
+    for _ in range(n_steps):
+        proposal = sample_categorical(log_q.exp(), generator).to(x.dtype)
+        new_log_p = log_prob(proposal)
+        new_log_q = _log_proposal(log_ratios(proposal), proposal, reluctance)
+        gain = new_log_p - log_p + _log_joint(new_log_q, x) - _log_joint(log_q, proposal)
+        u = torch.rand(x.shape[0], generator=generator, device=x.device)
+        accept = u < gain.exp()
+        x = torch.where(accept[:, None], proposal, x)
+        log_p = torch.where(accept, new_log_p, log_p)
+        log_q = torch.where(accept[:, None, None], new_log_q, log_q)
+        accepted += accept
+    return x, MetropolisInfo(accepted, n_steps + 1)
+
+
+def _log_proposal(ratios: Tensor, x: Tensor, reluctance: Reluctance) -> Tensor:
+    """Per-site log-probabilities (B, D, N) of the proposal from x."""
+    scores = ratios / 2 - reluctance(ratios, x)
+    return scores.scatter(-1, x.long()[..., None], 0.0).log_softmax(-1)
+
+
+def _log_joint(log_q: Tensor, y: Tensor) -> Tensor:
+    """log q(y) (B,) of per-site log-probabilities (B, D, N)."""
+    return log_q.gather(-1, y.long()[..., None]).sum((-2, -1))
