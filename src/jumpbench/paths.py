@@ -21,6 +21,12 @@ def conf_dir() -> Path:
     return suite_root() / "conf"
 
 
+def own_conf_dir() -> Path | None:
+    """``JUMPBENCH_CONF``: a folder of one's own experiments and groups, searched after ours."""
+    own = os.environ.get("JUMPBENCH_CONF")
+    return Path(own).expanduser().resolve() if own else None
+
+
 def reproduce_dir() -> Path:
     """Table files and recorded results; ``JUMPBENCH_REPRODUCE`` points at a folder of one's own."""
     own = os.environ.get("JUMPBENCH_REPRODUCE")

@@ -20,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError
-from jumpbench.paths import conf_dir, outputs_root
+from jumpbench.paths import conf_dir, outputs_root, own_conf_dir
 from jumpbench.tables.names import no_such
 
 # What cannot change a result is not part of a run's identity.
@@ -86,17 +86,21 @@ def plan_run(experiment: str, overrides: Sequence[str] = (), seed: int | None = 
     Raises:
         UserError: unknown experiment or key, an override that is no override, a missing value.
     """
-    base = _compose(experiment, tuple(overrides))
-    config = copy.deepcopy(base)
-    if seed is not None:
-        config.seed = seed
-    return _plan(experiment, config, tuple(o for o in overrides if _is_anonymous(o)))
+    return _planned(experiment, tuple(overrides), seed)
 
 
 def experiments() -> list[str]:
     """All experiment names (``slug/name``)."""
-    folder = conf_dir() / "experiment"
-    return sorted(str(p.relative_to(folder).with_suffix("")) for p in folder.rglob("*.yaml"))
+    folders = [root / "experiment" for root in (conf_dir(), own_conf_dir()) if root]
+    return sorted(str(p.relative_to(f).with_suffix("")) for f in folders for p in f.rglob("*.yaml"))
+
+
+@functools.cache
+def _planned(experiment: str, overrides: tuple[str, ...], seed: int | None) -> Run:
+    config = copy.deepcopy(_compose(experiment, overrides))
+    if seed is not None:
+        config.seed = seed
+    return _plan(experiment, config, tuple(o for o in overrides if _is_anonymous(o)))
 
 
 def _plan(experiment: str, config: DictConfig, passed_on: tuple[str, ...]) -> Run:
@@ -142,14 +146,13 @@ def _is_anonymous(override: str) -> bool:
 
 @functools.cache
 def _compose(experiment: str, overrides: tuple[str, ...]) -> DictConfig:
-    folder = conf_dir()
-    if not re.fullmatch(r"[\w./-]+", experiment) or not (
-        folder / "experiment" / f"{experiment}.yaml"
-    ).is_file():
+    if experiment not in experiments():
         raise no_such("experiment", experiment, experiments())
+    own = own_conf_dir()
+    search = [f"hydra.searchpath=[file://{own}]"] if own else []
     try:
-        with initialize_config_dir(str(folder), version_base="1.3"):
-            return compose("run", overrides=[f"experiment={experiment}", *overrides])
+        with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+            return compose("run", overrides=[f"experiment={experiment}", *search, *overrides])
     except (HydraException, OmegaConfBaseException, ValueError, AssertionError) as error:
         raise UserError(f"experiment {experiment}: {_first_line(error)}") from None
 

@@ -60,7 +60,9 @@ def machine() -> dict[str, Any]:
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.is_file():
-        names = [x.split(":", 1)[1].strip() for x in info.read_text().splitlines() if "model name" in x]
+        names = [
+            x.split(":", 1)[1].strip() for x in info.read_text().splitlines() if "model name" in x
+        ]
         cpu = names[0] if names else cpu
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

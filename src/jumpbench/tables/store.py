@@ -1,4 +1,4 @@
-"""Run folders on disk: atomic files, done-markers, locks, and one clear line when the disk fails."""
+"""Run folders on disk: atomic files, done-markers, locks, one clear line when the disk fails."""
 
 import contextlib
 import errno

@@ -1,0 +1,25 @@
+# Sourced by run_table.sh and run_tests.sh: makes the virtual environment once, and nothing after.
+# JUMPBENCH_VENV: where it lives (default .venv in the checkout). PYTHON: what makes it.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+venv=${JUMPBENCH_VENV:-$root/.venv}
+
+# environment EXTRAS: install the checkout with these extras unless that is done already.
+environment() {
+  local extras=$1 stamp
+  stamp=$venv/.jumpbench-$(cksum <"$root/pyproject.toml" | tr -c '0-9\n' -)-$extras
+  [ -f "$stamp" ] && return 0
+  mkdir -p "$venv" || { echo "error: cannot write $venv; set JUMPBENCH_VENV to another folder" >&2; return 2; }
+  (
+    flock 9 # a second call waits for the first one's installation
+    [ -f "$stamp" ] && exit 0
+    python=${PYTHON:-python3}
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
+      { echo "error: Python 3.11 or later is needed; set PYTHON to one" >&2; exit 2; }
+    echo "installing jumpbench into $venv (once; torch is a few gigabytes)" >&2
+    [ -x "$venv/bin/pip" ] || "$python" -m venv "$venv" || exit 2
+    "$venv/bin/pip" install --quiet --disable-pip-version-check \
+      -c "$root/constraints.txt" -e "$root${extras:+[$extras]}" ||
+      { echo "error: the installation into $venv failed; call again to retry" >&2; exit 2; }
+    touch "$stamp"
+  ) 9>"$venv/.jumpbench-lock"
+}

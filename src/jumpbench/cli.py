@@ -1,0 +1,207 @@
+"""The ``jumpbench`` command. Imports nothing heavy before it knows what is asked."""
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+
+from jumpbench.errors import UserError
+
+HELP = """\
+jumpbench: regenerate the tables of five papers on discrete-state generative modelling
+
+usage: jumpbench COMMAND [...] [key=value ...]
+
+  table SLUG/TABLE    make what is missing of a table and show it beside the published numbers;
+                      SLUG/TABLE may be a pattern ('sgdd/*', all)
+  status SLUG/TABLE   which runs are done, running, failed, missing
+  list                every table: scales, cost, data it needs, what is recorded
+  run experiment=SLUG/NAME
+                      one run
+  report              one web page of all tables made so far; --readme renews the tables in the
+                      README files from recorded results, --record SLUG/TABLE records a table
+  data [NAME]         verify datasets, fetch what is missing
+
+keys of table and status
+  scale=smoke|small|paper   default small
+  seeds=3 or seeds=[0,2]    a number of seeds, or the seeds
+  rows=... columns=...      names or patterns, separated by commas: a part of a table is a table
+  launcher=serial           where runs are made (ray, slurm: later versions)
+  any other key=value       a Hydra override for every run (trainer.accelerator=gpu, logger=wandb)
+
+environment: JUMPBENCH_DATA (datasets), JUMPBENCH_OUTPUTS (results), and for experiments and
+tables of your own JUMPBENCH_CONF and JUMPBENCH_REPRODUCE
+exit status: 0 if every asked cell has a number, 1 if some have none, 2 for bad input
+"""
+
+_OVERRIDE = re.compile(r"[+~]{0,2}[A-Za-z_][\w./@-]*(=.*)?", re.DOTALL)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit status is returned, never raised."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(arguments)
+    except UserError as error:
+        print(f"error: {_printable(str(error))}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped; call again to go on from here", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader left; nothing more to say
+        return 0
+    except Exception as error:
+        if os.environ.get("JUMPBENCH_DEBUG"):
+            raise
+        words = _printable(f"{type(error).__name__}: {error}".splitlines()[0])
+        print(f"error: {words} (JUMPBENCH_DEBUG=1 shows where)", file=sys.stderr)
+        return 1
+
+
+def _printable(text: str) -> str:
+    return " ".join(text.split()).encode("utf-8", "backslashreplace").decode()
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(HELP, end="")
+        return 0
+    if arguments[0] == "--version":
+        from jumpbench import __version__
+
+        print(__version__)
+        return 0
+    commands = {
+        "table": _table, "status": _status, "list": _list,
+        "run": _run, "report": _report, "data": _data,
+    }  # fmt: skip
+    name, *rest = arguments
+    if name not in commands:
+        from jumpbench.tables.names import no_such
+
+        raise no_such("command", name, commands)
+    if {"-h", "--help"} & set(rest):
+        print(HELP, end="")
+        return 0
+    return commands[name](rest)
+
+
+def _keys(arguments: Sequence[str], known: Sequence[str]) -> tuple[list[str], dict, list[str]]:
+    """Positional names, our keys, and Hydra overrides.
+
+    Raises:
+        UserError: an option, a key given twice, or a word that is neither name nor key=value.
+    """
+    names: list[str] = []
+    keys: dict[str, str] = {}
+    overrides: list[str] = []
+    for word in arguments:
+        key, equals, value = word.partition("=")
+        if word.startswith("-"):
+            raise UserError(f"unknown option {word[:60]!r}; keys are written key=value")
+        if equals and key in known:
+            if key in keys:
+                raise UserError(f"{key} is given twice")
+            if not value:
+                raise UserError(f"{key}= has no value")
+            keys[key] = value
+        elif equals or word.startswith(("~", "+")):
+            if not _OVERRIDE.fullmatch(word):
+                raise UserError(f"{word[:60]!r} is not key=value")
+            overrides.append(word)
+        else:
+            names.append(word)
+    return names, keys, overrides
+
+
+def _selected(arguments: Sequence[str]) -> tuple[list[str], dict, list[str]]:
+    from jumpbench.tables.names import select
+    from jumpbench.tables.spec import available
+
+    names, keys, overrides = _keys(arguments, ("scale", "seeds", "rows", "columns", "launcher"))
+    if not names:
+        raise UserError("which table? give SLUG/TABLE; 'jumpbench list' shows all")
+    if any(override.split("=")[0] == "seed" for override in overrides):
+        raise UserError("a table takes seeds=3 or seeds=[0,2], not seed=")
+    found: dict[str, None] = {}
+    for name in names:
+        chosen = available() if name == "all" else select("table", name, available())
+        found |= dict.fromkeys(chosen)
+    return list(found), keys, overrides
+
+
+def _selection(keys: dict[str, str], overrides: Sequence[str]):
+    from jumpbench.tables.grid import Selection
+
+    return Selection(
+        keys.get("scale", "small"), keys.get("seeds"), keys.get("rows"), keys.get("columns"),
+        tuple(overrides),
+    )  # fmt: skip
+
+
+def _table(arguments: Sequence[str]) -> int:
+    tables, keys, overrides = _selected(arguments)
+    from jumpbench.tables.engine import reproduce
+
+    selection = _selection(keys, overrides)
+    done = [reproduce(table, selection, keys.get("launcher", "serial")) for table in tables]
+    return 0 if all(done) else 1
+
+
+def _status(arguments: Sequence[str]) -> int:
+    tables, keys, overrides = _selected(arguments)
+    from jumpbench.tables.overview import print_status
+
+    return 0 if all([print_status(table, _selection(keys, overrides)) for table in tables]) else 1
+
+
+def _list(arguments: Sequence[str]) -> int:
+    names, _, overrides = _keys(arguments, ())
+    if names or overrides:
+        raise UserError("list takes no arguments")
+    from jumpbench.tables.overview import print_list
+
+    print_list()
+    return 0
+
+
+def _run(arguments: Sequence[str]) -> int:
+    names, keys, overrides = _keys(arguments, ("experiment", "launcher"))
+    if names or "experiment" not in keys:
+        raise UserError("which run? give experiment=SLUG/NAME and any key=value")
+    from jumpbench.tables.overview import make_run
+
+    return 0 if make_run(keys["experiment"], overrides, keys.get("launcher", "serial")) else 1
+
+
+def _report(arguments: Sequence[str]) -> int:
+    from jumpbench.tables import report
+
+    flags = [word for word in arguments if word in ("--readme", "--record")]
+    names, keys, overrides = _keys([word for word in arguments if word not in flags], ("scale",))
+    if overrides or (names and "--record" not in flags):
+        raise UserError("report takes --readme, or --record SLUG/TABLE scale=..., and nothing else")
+    if "--record" in flags:
+        tables, _, _ = _selected(names)
+        for table in tables:
+            print(f"recorded: {report.record(table, keys.get('scale', 'small'))}")
+    if "--readme" in flags:
+        for path in report.readmes():
+            print(f"renewed: {path}")
+    if not flags:
+        print(f"written: {report.page()}")
+    return 0
+
+
+def _data(arguments: Sequence[str]) -> int:
+    names, _, overrides = _keys(arguments, ())
+    if overrides:
+        raise UserError("data takes names of datasets, and nothing else")
+    from jumpbench.tables.overview import print_data
+
+    return 0 if print_data(names) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""Figures of a table: functions ``f(table, **kwargs) -> matplotlib Figure`` named in its file."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jumpbench.errors import UserError
+from jumpbench.tables.collect import Cell
+from jumpbench.tables.grid import GridCell
+from jumpbench.tables.spec import Table
+
+
+class Filled:
+    """A table with its measured cells, as figure functions see it."""
+
+    def __init__(self, table: Table, grid: Sequence[GridCell], cells: Sequence[Cell]) -> None:
+        self.table, self.cells = table, list(cells)
+        self._runs = {(g.row.name, g.column.name): g.runs for g in grid}
+        self._cells = {(c.row, c.column, c.metric): c for c in cells}
+        self.rows = list(dict.fromkeys(cell.row for cell in cells))
+        self.columns = list(dict.fromkeys(cell.column for cell in cells))
+
+    def cell(self, row: str, column: str, metric: str) -> Cell | None:
+        return self._cells.get((row, column, metric))
+
+    def value(self, row: str, column: str, metric: str) -> float | None:
+        cell = self.cell(row, column, metric)
+        return cell.measured if cell else None
+
+    @functools.cached_property
+    def variables(self) -> dict[str, Mapping[str, Any]]:
+        """``vars`` of every column, by its name."""
+        return {column.name: column.vars for column in self.table.columns}
+
+    def artifact(self, row: str, column: str) -> dict[str, Any] | None:
+        """``samples.pt`` of the first finished run of a cell, or None."""
+        from jumpbench.methods.base import ARTIFACTS, load_artifacts
+
+        for run in self._runs.get((row, column), ()):
+            if (run.folder / ARTIFACTS).is_file() and (run.folder / "metrics.json").is_file():
+                return load_artifacts(run.folder)
+        return None
+
+    def metrics(self, row: str, column: str) -> list[dict[str, Any]]:
+        """All metrics of every finished run of a cell (one per seed)."""
+        from jumpbench.tables.store import read_metrics
+
+        found = (read_metrics(run.folder) for run in self._runs.get((row, column), ()))
+        return [record["metrics"] for record in found if record is not None]
+
+
+def draw(filled: Filled, folder: Path) -> list[Path]:
+    """Draw every figure of the table as png and pdf; a figure without numbers yet is left out.
+
+    Raises:
+        UserError: a figure names a function that does not exist.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from hydra.errors import InstantiationException
+    from hydra.utils import get_method
+
+    paths = []
+    for entry in filled.table.figures:
+        arguments = dict(entry)
+        name, target = arguments.pop("name", None), arguments.pop("_target_", None)
+        try:
+            function = get_method(str(target))
+        except (ImportError, ValueError, InstantiationException, AttributeError):
+            raise UserError(
+                f"{filled.table.id}: figure '{name}' names no function: {target}"
+            ) from None
+        figure = function(filled, **arguments)
+        if figure is None:
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix in ("png", "pdf"):
+            figure.savefig(folder / f"{name}.{suffix}", dpi=150, bbox_inches="tight")
+        plt.close(figure)
+        paths.append(folder / f"{name}.png")
+    return paths
+
+
+def curves(
+    filled: Filled,
+    metrics: Sequence[str],
+    x: str,
+    xlabel: str = "",
+    rows: Sequence[str] | None = None,
+    log_y: bool = False,
+) -> Any:
+    """One panel per metric, one line per row, the column variable ``x`` along the axis.
+
+    Error bars are the standard deviation over seeds; dashed lines are published numbers.
+    """
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(
+        1, len(metrics), figsize=(4.6 * len(metrics), 3.4), squeeze=False, layout="constrained"
+    )
+    drawn = False
+    for axis, metric in zip(axes[0], metrics, strict=True):
+        for number, row in enumerate(rows or filled.rows):
+            found = [filled.cell(row, column, metric) for column in filled.columns]
+            points = [
+                (filled.variables[c.column][x], c.measured, c.std or 0.0, c.paper)
+                for c in found
+                if c is not None and c.measured is not None and x in filled.variables[c.column]
+            ]
+            if not points:
+                continue
+            drawn = True
+            xs, ys, errors, paper = zip(*points, strict=True)
+            axis.errorbar(
+                xs, ys, errors, marker="o", ms=3, capsize=2, label=row, color=f"C{number}"
+            )
+            printed = [
+                (a, b) for a, b in zip(xs, paper, strict=True) if isinstance(b, (int, float))
+            ]
+            if printed:
+                axis.plot(*zip(*printed, strict=True), "--", lw=1, color=f"C{number}")
+        label = filled.table.metrics[metric].label or metric
+        axis.set(xlabel=xlabel or x, ylabel=label)
+        if log_y:
+            axis.set_yscale("log")
+        axis.grid(alpha=0.3)
+    axes[0][0].legend(fontsize=8, frameon=False)
+    if not drawn:
+        plt.close(figure)
+        return None
+    return figure

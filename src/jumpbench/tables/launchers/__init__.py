@@ -1,0 +1,53 @@
+"""Where runs are made: one interface, one engine per place."""
+
+import importlib.util
+from collections.abc import Sequence
+from typing import Protocol
+
+from jumpbench.errors import UserError
+from jumpbench.tables.plan import Run
+
+# launcher -> (module it is built on, extra that installs it)
+_ENGINES = {"ray": ("ray", "ray"), "slurm": ("submitit", "slurm")}
+
+
+class Events(Protocol):
+    """What a launcher reports while it works; all of it may be ignored."""
+
+    def started(self, run: Run) -> None: ...
+    def progress(self, run: Run, stage: str, done: int, total: int | None) -> None: ...
+    def finished(self, run: Run) -> None: ...
+    def failed(self, run: Run, message: str) -> None: ...
+    def waiting(self, run: Run) -> None: ...
+
+
+class Launcher(Protocol):
+    """Makes runs that are not made yet.
+
+    ``runs`` come in an order in which every run stands behind its needs. A launcher returns when
+    each of them is finished or has failed; one failure never stops the others, and a run that
+    another process is making is waited for, not made twice.
+    """
+
+    def launch(self, runs: Sequence[Run], events: Events) -> None: ...
+
+
+def launcher(name: str) -> Launcher:
+    """The launcher of that name.
+
+    Raises:
+        UserError: unknown, or the engine it is built on is not installed.
+    """
+    if name == "serial":
+        from jumpbench.tables.launchers.serial import Serial
+
+        return Serial()
+    if name not in _ENGINES:
+        raise UserError(f"no launcher '{name}'; there are: serial, {', '.join(_ENGINES)}")
+    module, extra = _ENGINES[name]
+    if importlib.util.find_spec(module) is None:
+        raise UserError(
+            f"launcher={name} needs {module}, which is not installed: "
+            f"pip install 'jumpbench[{extra}]', or use launcher=serial"
+        )
+    raise UserError(f"launcher={name} is not part of this version; use launcher=serial")

@@ -1,0 +1,38 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import toys
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with the toy experiments and tables, found by this process and its children."""
+    toys.write_project(tmp_path)
+    monkeypatch.setenv("JUMPBENCH_CONF", str(tmp_path / "conf"))
+    monkeypatch.setenv("JUMPBENCH_REPRODUCE", str(tmp_path / "reproduce"))
+    monkeypatch.setenv("TOY_TRACE", str(tmp_path / "trace"))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]))
+    from jumpbench.tables import plan
+
+    plan._compose.cache_clear()
+    plan._planned.cache_clear()
+    return tmp_path
+
+
+@pytest.fixture
+def jumpbench(project):
+    """Run the command line in a process of its own; returns the finished process."""
+
+    def run(*arguments: str, check: int | None = None, timeout: float = 120):
+        command = [sys.executable, "-m", "jumpbench.cli", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=project)
+        if check is not None:
+            assert done.returncode == check, done.stdout + done.stderr
+        return done
+
+    return run

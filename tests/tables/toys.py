@@ -1,0 +1,132 @@
+"""Tiny methods and tables on which the engine is tested."""
+
+import os
+import time
+from pathlib import Path
+
+import torch
+from lightning import LightningDataModule
+from torch.utils.data import DataLoader
+
+from jumpbench.errors import DataMissing
+from jumpbench.methods.base import Method, load_artifacts
+
+METHODS = Path(__file__)
+
+
+class Steps(LightningDataModule):
+    """``n`` steps of training data that depend on the step alone, one test batch."""
+
+    def __init__(self, n: int = 8, missing: bool = False) -> None:
+        super().__init__()
+        self.n, self.missing = n, missing
+
+    def prepare_data(self) -> None:
+        if self.missing:
+            raise DataMissing("toy: put toy.txt into data/toy")
+
+    def train_dataloader(self) -> DataLoader:
+        return DataLoader(range(self.n), batch_size=1)
+
+    def test_dataloader(self) -> DataLoader:
+        return DataLoader(range(1), batch_size=1)
+
+
+class Coin(Method):
+    """Mean of coin flips; ``trace`` counts how often the run was made."""
+
+    def __init__(self, bias=0.5, n_samples=1000, seed=0, sleep=0.0, fail="", source=None) -> None:
+        super().__init__(seed)
+        self.bias, self.n_samples, self.sleep, self.fail = bias, n_samples, sleep, fail
+        self.source = source
+
+    def test_step(self, batch, index):
+        if trace := os.environ.get("TOY_TRACE"):
+            with open(trace, "a") as file:
+                file.write(f"{self.bias} {self.seed}\n")
+        time.sleep(self.sleep)
+        if self.fail:
+            raise RuntimeError(self.fail)
+        flips = torch.rand(self.n_samples, generator=self.generator("flips")) < self.bias
+        mean = flips.double().mean()
+        if self.source is not None:
+            mean = mean + load_artifacts(self.source)["mean"]
+        self.log_dict({"test/mean": mean, "test/floor": 0.5 / self.n_samples**0.5})
+        self.log("test/n_samples", float(self.n_samples))
+        self.artifacts["mean"] = float(mean)
+
+
+class Walk(Method):
+    """A parameter that walks at random: any difference between resumed and not is visible."""
+
+    def __init__(self, seed=0, sleep=0.0) -> None:
+        super().__init__(seed)
+        self.position = torch.nn.Parameter(torch.zeros(4))
+        self.sleep = sleep
+
+    def training_step(self, batch, index):
+        time.sleep(self.sleep)
+        force = torch.randn(4, generator=self.generator("force"))
+        return ((self.position - force) ** 2).sum()
+
+    def test_step(self, batch, index):
+        self.log("test/mean", self.position.double().sum())
+        self.log("test/n_samples", 4.0)
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), lr=0.1)
+
+
+EXPERIMENT = """\
+# @package _global_
+name: {name}
+data: {{_target_: toys.Steps, n: 8, missing: false}}
+method: {{_target_: toys.{kind}, seed: "${{seed}}"{more}}}
+"""
+
+TABLE = """\
+title: Toy
+about: Coins of several biases.
+cost: A
+metrics:
+  mean: {label: mean, better: lower, digits: 2, floor: floor, seed_std: 0.02}
+experiment: toy/coin
+rows:
+  - {name: fair, overrides: [method.bias=0.5]}
+  - {name: biased, overrides: [method.bias=0.9]}
+  - {name: walk, ours: true, experiment: toy/walk, only: [small n]}
+  - {name: elsewhere, cited: true}
+columns:
+  - {name: small n, overrides: []}
+  - {name: large n, overrides: [method.n_samples=4000], vars: {n: 4000}}
+published:
+  mean:
+    fair: {small n: 0.5, large n: 0.5}
+    biased: {small n: 0.7, large n: {value: 0.9, std: 0.01}}
+    elsewhere: {small n: 0.1}
+scales:
+  smoke: {note: one seed, seeds: 1}
+  small: {note: two seeds, seeds: 2}
+  paper: {seeds: 3}
+claims:
+  - {id: lowest, text: The fair coin is lowest., check: {best: {row: fair}}}
+  - {id: none, text: Nobody can check this., reason: no numbers}
+"""
+
+
+def write_project(folder: Path) -> None:
+    """A conf and a reproduce folder with the toy experiments and tables."""
+    experiments = folder / "conf" / "experiment" / "toy"
+    experiments.mkdir(parents=True)
+    tables = folder / "reproduce" / "toy"
+    tables.mkdir(parents=True)
+    coin = ', bias: 0.5, n_samples: 500, sleep: 0.0, fail: "", source: null'
+    (experiments / "coin.yaml").write_text(EXPERIMENT.format(name="coin", kind="Coin", more=coin))
+    walk = EXPERIMENT.format(name="walk", kind="Walk", more=", sleep: 0.0")
+    fit = "stages: [fit, test]\ncheckpoint_every: 2\ntrainer: {max_steps: 20}\n"
+    (experiments / "walk.yaml").write_text(walk + fit)
+    second = EXPERIMENT.format(name="second", kind="Coin", more=coin.replace("null", "x"))
+    second = second.replace("source: x", 'source: "${needs.first.folder}"')
+    needs = 'needs: {first: {experiment: toy/coin, overrides: ["method.bias=0.25"]}}\n'
+    (experiments / "second.yaml").write_text(second + needs)
+    (tables / "coins.yaml").write_text(TABLE)
