@@ -68,6 +68,18 @@ class RotaryAttention(nn.Module):
         return self.projection(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
 
 
+def lattice_size(length: int) -> int:
+    """Side of the square lattice with ``length`` sites.
+
+    Raises:
+        ValueError: ``length`` is no square.
+    """
+    size = math.isqrt(length)
+    if size * size != length:
+        raise ValueError(f"a lattice transformer needs a square number of sites, not {length}")
+    return size
+
+
 def perceptron(hidden: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(hidden, 4 * hidden), nn.GELU(), nn.Linear(4 * hidden, hidden))
 
@@ -129,7 +141,7 @@ class LatticeController(nn.Module):
     """log Phi_t(x), the log-ratios of the control at every (site, symbol).
 
     Args:
-        size: side L of the lattice. n_states: number of symbols N.
+        length: number of sites D, a square. n_states: number of symbols N.
         hidden: width h. heads: attention heads (h/heads a multiple of 4). blocks: depth.
 
     ``forward(x, t)``: x (B, D) integers, t (B,) in [0, 1] -> (B, D, N) float32.
@@ -138,9 +150,10 @@ class LatticeController(nn.Module):
     TIME_FEATURES = 256
 
     def __init__(
-        self, size: int, n_states: int, hidden: int = 32, heads: int = 4, blocks: int = 6
+        self, length: int, n_states: int, hidden: int = 32, heads: int = 4, blocks: int = 6
     ) -> None:
         super().__init__()
+        size = lattice_size(length)
         self.embedding = LatticeEmbedding(size, n_states, hidden)
         self.time = nn.Sequential(
             nn.Linear(self.TIME_FEATURES, hidden), nn.SiLU(), nn.Linear(hidden, hidden)
@@ -168,7 +181,7 @@ class LatticeCorrector(nn.Module):
 
     def __init__(
         self,
-        size: int,
+        length: int,
         n_states: int,
         hidden: int = 32,
         heads: int = 4,
@@ -176,6 +189,7 @@ class LatticeCorrector(nn.Module):
         n_inputs: int | None = None,
     ) -> None:
         super().__init__()
+        size = lattice_size(length)
         self.embedding = LatticeEmbedding(size, n_inputs or n_states, hidden)
         self.blocks = nn.ModuleList(ScaledBlock(size, hidden, heads) for _ in range(blocks))
         self.norm = nn.LayerNorm(hidden, eps=1e-6, elementwise_affine=False)

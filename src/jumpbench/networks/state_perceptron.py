@@ -1,5 +1,6 @@
 """Plain perceptrons on a flat discrete state: small stand-ins for the lattice transformers."""
 
+import itertools
 import math
 
 import torch
@@ -27,7 +28,7 @@ class StatePerceptron(nn.Module):
         time_features = 0 if harmonics is None else 2 * harmonics + 1
         widths = [length * n_states + time_features, *[hidden] * layers]
         steps: list[nn.Module] = []
-        for fan_in, fan_out in zip(widths, widths[1:], strict=False):
+        for fan_in, fan_out in itertools.pairwise(widths):
             steps += [nn.Linear(fan_in, fan_out), nn.SiLU()]
         self.net = nn.Sequential(*steps, nn.Linear(widths[-1], length * n_states))
 

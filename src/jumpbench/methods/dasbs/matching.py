@@ -1,0 +1,163 @@
+"""The four regressions of DASBS: adjoint and denoising matching, for controller and corrector.
+
+All four predict, at a state ``at`` and for every (site d, symbol n), the ratio of a potential
+between ``at`` with site d set to n and ``at``, and know it only through a second state, the
+``pole``: the path's end for the controller, its start (or an inner state) for the corrector.
+Everything is in logarithms until the divergence.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import torch
+from torch import Tensor
+
+from jumpbench.processes.base import is_symbol
+from jumpbench.processes.schedules import Schedule
+from jumpbench.processes.uniform import UniformProcess
+
+Ratios = Callable[[Tensor], Tensor]
+
+
+def adjoint_log_target(ratios: Tensor, pole: Tensor, at: Tensor) -> Tensor:
+    """Log-ratios of the pole's potential, moved to ``at`` by the shift that the kernel permits.
+
+    The change of site d of ``at`` to n, a shift by n - at_d mod N, is applied to the pole:
+    ``result[..., d, n] = ratios[..., d, (pole_d + n - at_d) mod N]``
+    (DASBS, ctrl-AM: pole x_1, at x_t; corr-AM: pole x_0, at x_1).
+
+    Args:
+        ratios: (B, 1, D, N), or (B, R, D, N), log-ratios at the pole.
+        pole, at: (B, 1, D) or (B, R, D).
+
+    Returns:
+        (B, R, D, N); the entry at the current symbol of ``at`` means nothing.
+    """
+    n_states = ratios.shape[-1]
+    symbols = torch.arange(n_states, device=ratios.device)
+    index = ((pole - at)[..., None] + symbols) % n_states
+    return ratios.expand(index.shape).gather(-1, index)
+
+
+def denoising_log_target(log_odds: Tensor, pole: Tensor, at: Tensor, n_states: int) -> Tensor:
+    """Log-ratio of the kernel between the pole and ``at`` with site d set to n, to that of ``at``.
+
+    ``log_odds * (1[n != pole_d] - 1[at_d != pole_d])`` with ``log_odds = log A(t,1)/B(t,1)``
+    (DASBS, ctrl-DM: pole x_1, at x_t; corr-DM: pole x_t, at x_1). Shapes (B, R) and (B, R, D).
+    """
+    elsewhere = (~is_symbol(pole, n_states)).float()
+    return log_odds[..., None, None] * (elsewhere - (at != pole)[..., None].float())
+
+
+def bregman(log_target: Tensor, log_output: Tensor, at: Tensor) -> Tensor:
+    """Generalised Kullback-Leibler divergence a log(a/b) - a + b, averaged over sites and symbols.
+
+    Args:
+        log_target, log_output: log a and log b, (..., D, N), broadcastable to each other.
+        at: (..., D); the entries at its current symbols are left out.
+
+    Returns:
+        (...), float32: the sum over d and n != at_d, divided by D N (the released prefactor).
+    """
+    current = is_symbol(at, log_output.shape[-1])
+    log_a = log_target.float().masked_fill(current, 0)
+    log_b = log_output.float().masked_fill(current, 0)
+    a = log_a.exp()
+    return (a * (log_a - log_b) - a + log_b.exp()).mean((-2, -1))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Ends of simulated paths: ``start`` and ``end`` (B, D), log path weights (B,) or None."""
+
+    start: Tensor
+    end: Tensor
+    log_weight: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The uniform reference process on the schedule, over [0, 1]."""
+
+    process: UniformProcess
+    schedule: Schedule
+
+    def bridge(self, pairs: Pairs, t: Tensor, generator: torch.Generator) -> Tensor:
+        """x_t of the reference bridge, at times t (B, R): states (B, R, D)."""
+        before, after = self.schedule.integral(0.0, t), self.schedule.integral(t, 1.0)
+        start, end = pairs.start.unsqueeze(1), pairs.end.unsqueeze(1)
+        return self.process.sample_bridge(start, end, before, after, generator)
+
+    def log_odds(self, t: Tensor) -> Tensor:
+        """log A(t,1)/B(t,1): one changed site against one unchanged, over [t, 1]."""
+        noise = self.schedule.integral(t, 1.0)
+        stay = torch.log1p(-self.process.change_probability(noise))
+        return self.process.move_probability(noise).log() - stay
+
+
+class Matching(Protocol):
+    """How a pole tells about a ratio. ``needs_cover``: the source must reach every state."""
+
+    needs_cover: ClassVar[bool]
+
+    def controller(
+        self, pairs: Pairs, n_times: int, end_ratios: Ratios, reference: Reference, generator
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Times (B, R), states (B, R, D) and log targets (B, R, D, N) of the controller."""
+        ...
+
+    def corrector(
+        self, pairs: Pairs, n_times: int, start_ratios: Ratios, reference: Reference, generator
+    ) -> Tensor:
+        """Log targets (B, R, D, N) of the corrector at the ends of the pairs."""
+        ...
+
+
+@dataclass(frozen=True)
+class AdjointMatching:
+    """Targets made of ratios at the pole; those are evaluated once per pair, not per time.
+
+    Controller: ``end_ratios(x_1)`` = log nu-ratios minus log Phihat. Corrector, at t = 0 only:
+    ``start_ratios(x_0)`` = log mu-ratios minus log Phi_0.
+    """
+
+    needs_cover: ClassVar[bool] = True
+
+    def controller(self, pairs, n_times, end_ratios, reference, generator):
+        t = _times(pairs, n_times, 1.0, generator)
+        x = reference.bridge(pairs, t, generator)
+        ratios = end_ratios(pairs.end).unsqueeze(1)
+        return t, x, adjoint_log_target(ratios, pairs.end.unsqueeze(1), x)
+
+    def corrector(self, pairs, n_times, start_ratios, reference, generator):
+        start, end = pairs.start.unsqueeze(1), pairs.end.unsqueeze(1)
+        return adjoint_log_target(start_ratios(pairs.start).unsqueeze(1), start, end)
+
+
+@dataclass(frozen=True)
+class DenoisingMatching:
+    """Targets made of ratios of the reference kernel over [t, 1], with t ~ U(0, latest).
+
+    Their variance explodes as t -> 1, hence the cap (0.99 in the released code).
+    """
+
+    latest: float = 0.99
+    needs_cover: ClassVar[bool] = False
+
+    def controller(self, pairs, n_times, end_ratios, reference, generator):
+        t = _times(pairs, n_times, self.latest, generator)
+        x = reference.bridge(pairs, t, generator)
+        end, n_states = pairs.end.unsqueeze(1), reference.process.n_states
+        return t, x, denoising_log_target(reference.log_odds(t), end, x, n_states)
+
+    def corrector(self, pairs, n_times, start_ratios, reference, generator):
+        t = _times(pairs, n_times, self.latest, generator)
+        x = reference.bridge(pairs, t, generator)
+        end, n_states = pairs.end.unsqueeze(1), reference.process.n_states
+        return denoising_log_target(reference.log_odds(t), x, end, n_states)
+
+
+def _times(pairs: Pairs, n_times: int, latest: float, generator: torch.Generator) -> Tensor:
+    shape, device = (len(pairs.end), n_times), pairs.end.device
+    return latest * torch.rand(shape, generator=generator, device=device)
