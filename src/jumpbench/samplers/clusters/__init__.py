@@ -1,0 +1,1 @@
+"""Cluster moves for Ising and Potts models on the periodic square lattice."""
