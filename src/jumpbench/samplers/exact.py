@@ -30,8 +30,9 @@ def uniformisation(
         x: initial states (B, D), not modified.
         start, end: the interval, in either direction.
         bound: at least the greatest sum of rates over sites and symbols, of any state and time.
-        hook: called at every candidate with ``Step``; weight is 1 / bound, 0 for waiting chains
-            (B, 1, 1), probabilities those of the single jump, (B, D, N), without staying.
+        hook: called at every candidate, with each chain's time (B,) and weight 1 / bound (B,), 0
+            for waiting chains: sums of weight times a function are unbiased for its integral
+            along the path. Probabilities are those of the candidate's jumps, without staying.
 
     Raises:
         ValueError: if a total rate exceeded ``bound`` (beyond rounding).
@@ -48,13 +49,13 @@ def uniformisation(
     excess = torch.zeros(n_chains, device=device)
     for time, wait in zip(times.T, waiting.T, strict=True):
         rates = clear_current(rate_fn(x, time), x)
-        weight = ((~wait) / bound)[:, None, None]
-        probabilities = rates * weight
+        weight = ~wait / bound
+        probabilities = rates * weight[:, None, None]
         total = probabilities.flatten(1).sum(-1)
         excess = torch.maximum(excess, total - 1)
-        u = torch.rand(n_chains, generator=generator, device=device)
-        after, jumped = _jump(x, probabilities, u < total, generator)
-        jumps += jumped
+        happens = torch.rand(n_chains, generator=generator, device=device) < total
+        after = _jump(x, probabilities, happens, generator)
+        jumps += happens
         if hook is not None:
             hook(Step(x, after, time, weight, rates, probabilities))
         x = after
@@ -72,6 +73,7 @@ def gillespie(
     x: Tensor,
     times: Tensor | Sequence[float],
     generator: torch.Generator | None = None,
+    hook: Hook | None = None,
     check_every: int = 8,
 ) -> tuple[Tensor, JumpInfo]:
     """Exact paths for rates that are constant in time on each piece [t_i, t_{i+1}].
@@ -85,6 +87,8 @@ def gillespie(
         rate_fn: (x (B, D), t (B,)) -> rates (B, D, N), asked at the start of each chain's piece.
         x: initial states (B, D), not modified.
         times: piece boundaries, increasing or decreasing.
+        hook: called after each wait, with the start of each chain's piece as time (B,), the time
+            waited as weight (B,), 0 for finished chains, and the law of the next jump.
     """
     grid = torch.as_tensor(times, device=x.device)
     if not grid.is_floating_point():
@@ -102,23 +106,21 @@ def gillespie(
         total = rates.flatten(1).sum(-1)
         wait = torch.empty_like(total).exponential_(generator=generator) / total
         happens = (wait < left) & (piece < n_pieces)
-        x, jumped = _jump(x, rates, happens, generator)
-        jumps += jumped
+        after = _jump(x, rates, happens, generator)
+        jumps += happens
+        if hook is not None:
+            waited = torch.where(piece < n_pieces, torch.minimum(wait, left), 0.0)
+            hook(Step(x, after, grid[at], waited, rates, rates / total[:, None, None]))
+        x = after
         piece = piece + ~happens
         next_piece = lengths[piece.clamp(max=n_pieces - 1)]
         left = torch.where(happens, left - wait, next_piece)
     return x, JumpInfo(jumps, torch.zeros_like(jumps), events)
 
 
-def _jump(
-    x: Tensor, rates: Tensor, happens: Tensor, generator: torch.Generator | None
-) -> tuple[Tensor, Tensor]:
-    """x with one jump drawn in proportion to ``rates`` (B, D, N) where ``happens`` (B,).
-
-    Also returns the chains that jumped (B,): a state without rates stays.
-    """
-    n_states = rates.shape[-1]
+def _jump(x: Tensor, rates: Tensor, happens: Tensor, generator: torch.Generator | None) -> Tensor:
+    """x with one jump drawn in proportion to ``rates`` (B, D, N) where ``happens`` (B,)."""
     flat = sample_categorical(rates.flatten(1), generator)
+    n_states = rates.shape[-1]
     site, token = flat // n_states, (flat % n_states).to(x.dtype)
-    after = torch.where(happens[:, None], x.scatter(1, site[:, None], token[:, None]), x)
-    return after, happens
+    return torch.where(happens[:, None], x.scatter(1, site[:, None], token[:, None]), x)

@@ -19,8 +19,8 @@ class Step(NamedTuple):
     Attributes:
         before: states (B, D) before the step.
         after: states (B, D) after it.
-        time: time at which the rates were evaluated (the start of the step).
-        weight: what the rates were multiplied by: the step's length or noise.
+        time: time at which the rates were evaluated, one for all chains or one each (B,).
+        weight: what the rates were multiplied by, the step's length or noise; likewise.
         rates: rates (B, D, N), 0 at the current symbols.
         probabilities: per-site jump probabilities (B, D, N) that ``after`` was drawn from.
     """

@@ -1,0 +1,70 @@
+import itertools
+import math
+
+import pytest
+import torch
+
+from jumpbench.samplers.mcmc.langevin import discrete_langevin, expected_changes, step_size
+
+
+def proposal_matrix(target, cost_of):
+    """prod_d exp(ratio[d, v] / 2 - cost 1[v != x_d]) / row sum, by loops."""
+    size = len(target.states)
+    matrix = torch.ones(size, size, dtype=torch.float64)
+    ratios = target.log_ratios(target.states)
+    for i, site in itertools.product(range(size), range(target.length)):
+        current = int(target.states[i, site])
+        weights = [
+            1.0 if v == current else math.exp(ratios[i, site, v] / 2 - cost_of(i))
+            for v in range(target.n_states)
+        ]
+        for j in range(size):
+            matrix[i, j] *= weights[int(target.states[j, site])] / sum(weights)
+    return matrix
+
+
+@pytest.mark.parametrize("n_steps", [1, 3])
+def test_fixed_step_follows_its_matrix(enumerated, rng, n_steps):
+    target = enumerated()
+    matrix = target.accept(proposal_matrix(target, lambda i: 1 / (2 * 0.4)))
+    target.assert_reversible(matrix)
+    target.assert_follows(
+        lambda x, n: discrete_langevin(
+            target.log_prob, target.log_ratios, x, n, step_size(0.4), rng
+        ),
+        matrix,
+        n_steps,
+    )
+
+
+def test_state_dependent_reluctance_follows_its_matrix(enumerated, rng):
+    target = enumerated(length=3, n_states=2)
+
+    def cost(i):
+        total = sum(
+            math.exp((target.log_table[j] - target.log_table[i]) / 2)
+            for j, _, _ in target.neighbours(i)
+        )
+        return math.log(total) - math.log(1.5)
+
+    matrix = target.accept(proposal_matrix(target, cost))
+    target.assert_reversible(matrix)
+    target.assert_follows(
+        lambda x, n: discrete_langevin(
+            target.log_prob, target.log_ratios, x, n, expected_changes(1.5), rng
+        ),
+        matrix,
+        3,
+    )
+
+
+def test_two_symbols_flip_with_the_sigmoid_of_half_the_ratio(rng):
+    """Alpha 0.2 on a flat target: flip probability sigmoid(-2.5), within 5 standard errors."""
+    x = torch.zeros(20_000, 5, dtype=torch.long)
+    zeros = torch.zeros(20_000, 5, 2)
+    end, info = discrete_langevin(
+        lambda x: torch.zeros(len(x)), lambda x: zeros, x, 1, step_size(0.2), rng
+    )
+    p = 1 / (1 + math.exp(2.5))
+    assert (info.accepted == 1).all()
+    assert abs(end.double().mean().item() - p) < 5 * math.sqrt(p * (1 - p) / 100_000)
