@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
 class RampedAverage(nn.Module):
@@ -20,6 +20,9 @@ class RampedAverage(nn.Module):
         self.network = copy.deepcopy(network).requires_grad_(False).eval()
         self.decay = decay
         self.updates = 0
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        return self.network(*inputs)
 
     @torch.no_grad()
     def update(self, network: nn.Module) -> None:

@@ -4,6 +4,7 @@ Training alternates a controller phase and a corrector phase; every gradient ste
 pairs of path ends from a buffer that the averaged controller refills now and then.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -15,13 +16,12 @@ from jumpbench.methods.base import Method, load_artifacts
 from jumpbench.methods.dasbs.averaging import RampedAverage
 from jumpbench.methods.dasbs.buffer import PairBuffer
 from jumpbench.methods.dasbs.checks import check_setting
-from jumpbench.methods.dasbs.matching import (
-    AdjointMatching,
-    Matching,
-    Pairs,
-    Reference,
-    bregman,
+from jumpbench.methods.dasbs.losses import (
+    controller_divergence,
+    corrector_divergence,
+    weighted_mean,
 )
+from jumpbench.methods.dasbs.matching import AdjointMatching, Matching, Pairs, Reference
 from jumpbench.methods.dasbs.probes import Probe
 from jumpbench.methods.dasbs.sampler import Grid, Paths, simulate
 from jumpbench.methods.dasbs.sources import UniformSource
@@ -29,6 +29,7 @@ from jumpbench.methods.dasbs.stages import Stages
 from jumpbench.metrics.lattice import lattice_metrics
 from jumpbench.processes.schedules import Schedule
 from jumpbench.processes.uniform import UniformProcess
+from jumpbench.samplers.weights import effective_sample_size, log_normaliser
 from jumpbench.seeding import derive_seed
 from jumpbench.targets.base import DiscreteTarget, Target, check_target, random_states
 
@@ -141,12 +142,9 @@ class DASBS(Method):
     def _network(self, name: str) -> Callable[..., Tensor]:
         """The network, or average, of that name, compiled if asked for."""
         if self.compiler is None:
-            module = getattr(self, name)
-            return module.network if isinstance(module, RampedAverage) else module
+            return getattr(self, name)
         if name not in self._callables:
-            module = getattr(self, name)
-            module = module.network if isinstance(module, RampedAverage) else module
-            self._callables[name] = self.compiler(module)
+            self._callables[name] = self.compiler(getattr(self, name))
         return self._callables[name]
 
     # Sampling
@@ -165,7 +163,7 @@ class DASBS(Method):
         for first in range(0, n, self.chains_per_batch):
             x = self.source.sample(min(self.chains_per_batch, n - first), generator)
             parts.append(self._simulate(x, generator, path_weights))
-        return concatenate(parts)
+        return Paths.concatenate(parts)
 
     def _simulate(self, x: Tensor, generator: torch.Generator, path_weights: bool) -> Paths:
         return simulate(self.log_control, x, self.grid, self.reference, generator, path_weights)
@@ -174,16 +172,15 @@ class DASBS(Method):
         """log p*/p^u of memoryless paths, (B,): E[exp(log weight)] = Z N^-D."""
         return self.target.log_prob(paths.end) + paths.log_reference
 
-    def summary(self, paths: Paths) -> dict[str, Tensor]:
-        """Metrics of sampled paths: those without truth, and with it if there is a ground truth."""
+    def summary(self, paths: Paths) -> dict[str, Tensor | float]:
+        """Metrics of sampled paths, with those against the truth if there is a ground truth."""
         values = {"jumps_per_site": paths.jumps.mean(), "invalid": paths.invalid.mean()}
         if self.memoryless and paths.log_reference is not None:
-            log_w = self.log_weight(paths).double()
-            log_n = torch.tensor(float(len(log_w))).double().log()
-            log_mean = log_w.logsumexp(0) - log_n
-            values["ess"] = (2 * log_mean - (2 * log_w).logsumexp(0) + log_n).exp()
-            log_states = torch.tensor(float(self.target.n_states)).double().log()
-            values["log_z"] = log_mean + self.target.length * log_states
+            log_weight = self.log_weight(paths)
+            log_states = self.target.length * math.log(self.target.n_states)
+            log_z, error = log_normaliser(log_weight, log_states)
+            values |= {"log_z": log_z, "log_z_error": error}
+            values["ess"] = effective_sample_size(log_weight)
         if self.ground_truth is not None:
             truth = load_artifacts(self.ground_truth, self.device)["samples"]
             values |= lattice_metrics(self.target, paths.end, truth)
@@ -196,38 +193,27 @@ class DASBS(Method):
 
         def end_ratios(x: Tensor) -> Tensor:
             ratios = self.target.neighbor_log_ratios(x).float()
-            if stage > 1 and not self.memoryless:
-                ratios = ratios - self._network("corrector_average")(x)
-            return ratios
+            if stage == 1 or self.memoryless:
+                return ratios
+            return ratios - self._network("corrector_average")(x)
 
-        generator = self.generator("train")
-        with torch.no_grad():
-            t, x, log_target = self.controller_matching.controller(
-                pairs, self.times, end_ratios, self.reference, generator
-            )
-        output = self._network("controller")(x.flatten(0, 1), t.flatten())
-        return self._mean(bregman(log_target, output.view_as(log_target), x), pairs)
+        divergence = controller_divergence(
+            self._network("controller"), pairs, self.times, self.controller_matching, end_ratios,
+            self.reference, self.generator("train"),
+        )  # fmt: skip
+        return weighted_mean(divergence, pairs.log_weight if self.reweight else None)
 
     def corrector_loss(self, pairs: Pairs) -> Tensor:
-        """corr-AM or corr-DM; the output depends on x_1 only: one evaluation for all times."""
+        """corr-AM or corr-DM of a batch of pairs."""
 
         def start_ratios(x: Tensor) -> Tensor:
             t = torch.full((len(x),), self.start, device=x.device)
             return self.source.neighbor_log_ratios(x) - self.log_control(x, t)
 
-        with torch.no_grad():
-            log_target = self.corrector_matching.corrector(
-                pairs, self.times, start_ratios, self.reference, self.generator("train")
-            )
-        output = self._network("corrector")(pairs.end).unsqueeze(1)
-        return self._mean(bregman(log_target, output, pairs.end.unsqueeze(1)), pairs)
-
-    def _mean(self, divergence: Tensor, pairs: Pairs) -> Tensor:
-        """Mean over pairs (weighted by a softmax over the batch, if asked for) and times."""
-        if self.reweight:
-            weight = pairs.log_weight.softmax(0) * len(pairs.log_weight)
-            divergence = weight.unsqueeze(1) * divergence
-        return divergence.mean()
+        return corrector_divergence(
+            self._network("corrector"), pairs, self.times, self.corrector_matching, start_ratios,
+            self.reference, self.generator("train"),
+        ).mean()  # fmt: skip
 
     # Training
 
@@ -270,18 +256,13 @@ class DASBS(Method):
             self.refresh()
         pairs = self.buffer.draw(self.pairs // self.trainer.world_size, self.generator("train"))
         if place.in_corrector_phase:
-            loss, network, average = (
-                self.corrector_loss(pairs), self.corrector, self.corrector_average
-            )  # fmt: skip
+            loss = self.corrector_loss(pairs)
+            network, average = self.corrector, self.corrector_average
         else:
-            loss, network, average = (
-                self.controller_loss(pairs, place.stage), self.controller, self.controller_average
-            )  # fmt: skip
+            loss = self.controller_loss(pairs, place.stage)
+            network, average = self.controller, self.controller_average
         optimizers = self.optimizers()
-        if isinstance(optimizers, list):
-            optimizer = optimizers[int(place.in_corrector_phase)]
-        else:
-            optimizer = optimizers
+        optimizer = optimizers if self.memoryless else optimizers[int(place.in_corrector_phase)]
         optimizer.zero_grad()
         self.manual_backward(loss)
         optimizer.step()
@@ -317,7 +298,7 @@ class DASBS(Method):
         self._tested.append(paths)
 
     def on_test_epoch_end(self) -> None:
-        paths, self._tested = concatenate(self._tested), []
+        paths, self._tested = Paths.concatenate(self._tested), []
         if self.trainer.world_size > 1:
             fields = self.all_gather({k: v for k, v in vars(paths).items() if v is not None})
             paths = Paths(**{name: value.flatten(0, 1) for name, value in fields.items()})
@@ -328,9 +309,3 @@ class DASBS(Method):
         self.log_dict({f"test/{name}": float(value) for name, value in values.items()})
         self.artifacts["samples"] = paths.end.to(torch.uint8).cpu()
         self.artifacts["curves"] = dict(self.curves)
-
-
-def concatenate(parts: Sequence[Paths]) -> Paths:
-    """Paths of several batches as one."""
-    columns = ({name: [vars(p)[name] for p in parts] for name in vars(parts[0])}).items()
-    return Paths(**{name: None if c[0] is None else torch.cat(c) for name, c in columns})

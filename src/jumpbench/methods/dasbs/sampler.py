@@ -1,6 +1,6 @@
 """Tau-leaping of the controlled process, and the sums that compare path laws (DASBS, sec. 4)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -58,6 +58,12 @@ class Paths:
     log_reference: Tensor | None = None
     log_girsanov: Tensor | None = None
 
+    @classmethod
+    def concatenate(cls, parts: "Sequence[Paths]") -> "Paths":
+        """Paths of several batches as one."""
+        columns = {name: [vars(part)[name] for part in parts] for name in vars(parts[0])}
+        return cls(**{k: None if c[0] is None else torch.cat(c) for k, c in columns.items()})
+
 
 def leap(
     x: Tensor, log_control: Tensor, noise: float, u: Tensor
@@ -80,7 +86,7 @@ def leap(
     running = probability.cumsum(-1)
     total = running[..., -1]
     valid = total <= 1  # False also for NaN
-    drawn = (running <= u.unsqueeze(-1)).sum(-1)
+    drawn = torch.searchsorted(running, u.unsqueeze(-1), right=True).squeeze(-1)
     return torch.where(valid & (u < total), drawn, x), probability, total, valid
 
 
