@@ -105,7 +105,8 @@ def riffle(right: Tensor) -> Tensor:
     position of the right pile holds object (size of the left pile) + j.
     """
     n = right.shape[-1]
-    from_right = right.cumsum(-1)
-    left_size = n - from_right[..., -1:]
-    positions = torch.arange(n, device=right.device)
-    return torch.where(right, left_size + from_right - 1, positions - from_right)
+    # 32-bit and in place: on CPU fresh memory costs more than the arithmetic.
+    to_the_right = right.cumsum(-1, dtype=torch.int32)
+    to_the_left = torch.arange(n, dtype=torch.int32, device=right.device) - to_the_right
+    to_the_right += n - 1 - to_the_right[..., -1:]
+    return torch.where(right, to_the_right, to_the_left, out=to_the_left).long()

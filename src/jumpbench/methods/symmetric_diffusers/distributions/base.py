@@ -1,0 +1,67 @@
+"""The interface of the reverse distributions, and helpers they share."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Hypotheses(NamedTuple):
+    """Distinct permutations with their log-probabilities, the most probable first."""
+
+    permutations: Tensor  # (..., W, n)
+    log_probs: Tensor  # (..., W)
+
+
+class PermutationDistribution(ABC):
+    """A law of the reverse permutation sigma' of n objects, one per list of a batch.
+
+    Scores are cast to float32 unless they are float64, so a network may run in lower precision.
+    """
+
+    n: int
+    batch_shape: torch.Size
+
+    @abstractmethod
+    def log_prob(self, sigma: Tensor) -> Tensor:
+        """log p(sigma), ``(*sample, *batch, n) -> (*sample, *batch)``; -inf where impossible."""
+
+    @abstractmethod
+    def sample(self, generator: torch.Generator, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Independent draws, ``(*sample_shape, *batch, n)``, without gradient."""
+
+    @abstractmethod
+    def greedy(self) -> Tensor:
+        """One cheap, probable permutation per list, ``(*batch, n)``; see the class for how."""
+
+    @abstractmethod
+    def beam(self, width: int, keep: int | None = None) -> Hypotheses:
+        """The ``keep`` best of a search of this ``width``; fewer where fewer permutations exist.
+
+        Where the support is smaller than the width, the rest has log-probability -inf and repeats
+        the best permutation.
+        """
+
+
+def as_scores(scores: Tensor, n_axes: int) -> Tensor:
+    """float32 or float64 scores with ``n_axes`` object axes of equal length >= 1."""
+    if scores.ndim < n_axes or 0 in scores.shape[-n_axes:]:
+        raise ValueError(f"scores need {n_axes} object axes of length >= 1, got {scores.shape}")
+    if n_axes == 2 and scores.shape[-1] != scores.shape[-2]:
+        raise ValueError(f"a score matrix must be square, got {tuple(scores.shape[-2:])}")
+    return scores if scores.dtype == torch.float64 else scores.float()
+
+
+def gumbel_(noise: Tensor, generator: torch.Generator) -> Tensor:
+    """Fill ``noise`` with standard Gumbel variables, ``-log(-log u)``, in place."""
+    return noise.uniform_(generator=generator).log_().neg_().log_().neg_()
+
+
+def check_width(width: int, keep: int | None) -> int:
+    """``keep`` with its default, after checking ``1 <= keep <= width``."""
+    keep = width if keep is None else keep
+    if not 1 <= keep <= width:
+        raise ValueError(f"a beam needs 1 <= keep <= width, got width {width} and keep {keep}")
+    return keep
