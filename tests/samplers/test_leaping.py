@@ -1,0 +1,153 @@
+"""Time-stepping against exact laws, propagated without sampling through the steps themselves."""
+
+import itertools
+
+import pytest
+import torch
+
+from jumpbench.processes.schedules import ModifiedLogLinear
+from jumpbench.processes.uniform import UniformProcess
+from jumpbench.samplers.jumps import frozen, renormalise, stay
+from jumpbench.samplers.leaping import euler, tau_leaping
+from jumpbench.samplers.weights import PathIntegral
+
+N, D = 3, 2
+STATES = torch.tensor(list(itertools.product(range(N), repeat=D)))
+F64 = torch.float64
+
+
+class Steered:
+    """The uniform process steered to end in law p_1(x) ~ phi_1(x) sum_y mu(y) K(y, x) / phi_0(y).
+
+    Rates gamma_t / N phi_t(y) / phi_t(x) on {0,1,2}^2, phi_t = K(t, 1) phi_1 (Doob transform).
+    """
+
+    schedule = ModifiedLogLinear(1.0, 0.5)
+    process = UniformProcess(N)
+
+    def __init__(self):
+        generator = torch.Generator().manual_seed(4)
+        self.start = torch.rand(9, dtype=F64, generator=generator)
+        self.start /= self.start.sum()
+        self.phi_1 = torch.rand(9, dtype=F64, generator=generator) + 0.1
+        changed = STATES[:, None, None].expand(9, D, N, D).clone()
+        for site in range(D):
+            changed[:, site, :, site] = torch.arange(N)
+        self.neighbour = changed[..., 0] * N + changed[..., 1]
+
+    def kernel(self, s):
+        site = self.process.kernel(self.schedule.integral(s, 1.0))
+        return torch.kron(site, site)
+
+    def ratios(self, x, t):
+        phi = self.kernel(t) @ self.phi_1
+        index = x[:, 0] * N + x[:, 1]
+        return (phi[self.neighbour] / phi[:, None, None])[index] / N
+
+    def end(self):
+        kernel = self.kernel(0.0)
+        return (self.start / (kernel @ self.phi_1)) @ kernel * self.phi_1
+
+    def grid(self, n_steps):
+        times = torch.linspace(0, 1, n_steps + 1, dtype=F64)
+        return times, self.schedule.integral(times[:-1], times[1:])
+
+    def propagated(self, n_steps, rows):
+        """Law after ``n_steps`` of the sampler: its own per-site rows, multiplied out."""
+        law, matrices = self.start, []
+
+        def record(step):
+            first, second = step.probabilities.unbind(1)
+            matrices.append((first[:, :, None] * second[:, None, :]).reshape(9, 9))
+
+        times, weights = self.grid(n_steps)
+        for i in range(n_steps):
+            tau_leaping(
+                self.ratios, STATES, times[i : i + 2], None, weights[i : i + 1], rows, record
+            )
+        for matrix in matrices:
+            law = law @ matrix
+        return law
+
+
+@pytest.mark.parametrize("rows", [stay, renormalise, frozen])
+def test_error_halves_when_the_steps_double(rows):
+    steered = Steered()
+    errors = [
+        (steered.propagated(m, rows) - steered.end()).abs().sum().item() / 2 for m in (40, 80, 160)
+    ]
+    assert errors[-1] > 1e-5
+    assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.06)
+    assert errors[1] / errors[2] == pytest.approx(2.0, rel=0.03)
+
+
+def test_samples_follow_the_propagated_law():
+    """Six steps, 40000 chains: every state within 5 standard errors (fixed seed)."""
+    steered, chains = Steered(), 40_000
+    generator = torch.Generator().manual_seed(0)
+    start = torch.multinomial(steered.start, chains, replacement=True, generator=generator)
+    times, weights = steered.grid(6)
+    end, info = tau_leaping(steered.ratios, STATES[start], times, generator, weights)
+    law = steered.propagated(6, stay)
+    counts = torch.bincount(end[:, 0] * N + end[:, 1], minlength=9) / chains
+    assert ((counts - law).abs() < 5 * (law * (1 - law) / chains).sqrt()).all()
+    assert info.n_evaluations == 6
+    assert (info.invalid_rows == 0).all()
+
+
+def test_rows_stay_or_renormalise_and_are_counted():
+    x = torch.tensor([[0, 0, 1, 1]])
+    expected = torch.tensor(
+        [[[0, 0.2, 0.3], [0, 1.5, 0.5], [torch.inf, 0, 0], [0.0, 0, torch.nan]]]
+    )
+    fixed, bad = stay(expected, x)
+    assert bad.tolist() == [[False, True, True, True]]
+    torch.testing.assert_close(
+        fixed[0], torch.tensor([[0.5, 0.2, 0.3], [1, 0, 0], [0, 1, 0], [0, 1, 0]])
+    )
+    scaled, bad = renormalise(expected, x)
+    assert bad.tolist() == [[False, True, True, True]]
+    torch.testing.assert_close(
+        scaled[0], torch.tensor([[0.5, 0.2, 0.3], [0, 0.75, 0.25], [0, 1, 0], [0, 1, 0]])
+    )
+    single, bad = frozen(expected, x)
+    assert bad.tolist() == [[False, False, True, True]]
+    left = torch.exp(torch.tensor(-0.5)).item()
+    torch.testing.assert_close(
+        single[0, 0], torch.tensor([left, 0.4 * (1 - left), 0.6 * (1 - left)])
+    )
+    _, info = tau_leaping(
+        lambda x, t: expected, x, [0.0, 1.0, 2.0], torch.Generator().manual_seed(0)
+    )
+    assert info.invalid_rows.tolist() == [6]
+
+
+def test_frozen_rows_are_exact_for_single_decays():
+    """A site that jumps once from 1 to 0 at rate 0.8 survives 1.5 with exp(-1.2)."""
+    rates = torch.tensor([[[1.2, 0.0]]], dtype=F64)
+    row, _ = frozen(rates, torch.tensor([[1]]))
+    assert row[0, 0, 1].item() == pytest.approx(torch.exp(torch.tensor(-1.2)).item(), rel=1e-7)
+
+
+def test_hooks_see_every_step_and_the_jumps_are_counted():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randint(4, (50, 6), generator=generator).to(torch.uint8)
+    start, changes = x.clone(), torch.zeros(50, dtype=torch.long)
+    length = PathIntegral(lambda x, t: t.expand(len(x)))
+
+    def hook(step):
+        length(step)
+        changes.add_((step.before != step.after).sum(-1))
+        assert (step.rates.gather(-1, step.before.long()[..., None]) == 0).all()
+
+    end, info = euler(lambda x, t: torch.ones(50, 6, 4), x, [1.0, 0.7, 0.2], generator, hook)
+    assert end.dtype == torch.uint8
+    assert torch.equal(x, start)
+    assert torch.equal(info.jumps, changes)
+    assert (changes > 0).any()
+    torch.testing.assert_close(length.value, torch.full((50,), 1.0 * 0.3 + 0.7 * 0.5, dtype=F64))
+
+
+def test_one_weight_per_step():
+    with pytest.raises(ValueError, match="3 weights for 3 times"):
+        tau_leaping(lambda x, t: x, STATES, [0.0, 0.5, 1.0], weights=[1.0, 1.0, 1.0])
