@@ -1,0 +1,64 @@
+"""Sequential Monte Carlo with the unconditional reverse step as proposal."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from jumpbench.methods.sgdd.baselines.common import clean_log_likelihoods, sampling_times
+from jumpbench.methods.sgdd.interface import SamplerInfo
+from jumpbench.methods.sgdd.likelihoods import Likelihood
+from jumpbench.methods.sgdd.prior import CLEAN, Prior
+from jumpbench.samplers.resampling import multinomial, take
+
+
+class SMC:
+    """Particles weighted by exp(tau (L_t(x_t) - L_{t+1}(parent))), resampled at every step.
+
+    L_t(x) = log mean p(y|x_0) over ``n_draws`` clean draws; 0 before the first step. Resampling
+    is multinomial and a particle keeps its L. One particle, drawn uniformly, is returned per
+    independent run: those of one run share ancestors, and pooling them would make ten thousand
+    samples look worse than they are.
+
+    Args:
+        particles: per run.
+        n_steps: reverse steps.
+        x0_steps: reverse steps of a clean draw, 0 for one exact denoising draw.
+        n_draws: clean draws per particle and step.
+        temperature: tau.
+    """
+
+    def __init__(
+        self,
+        particles: int = 20,
+        n_steps: int = 128,
+        x0_steps: int = 4,
+        n_draws: int = 3,
+        temperature: float = 1.0,
+    ) -> None:
+        self.particles, self.n_steps, self.x0_steps = particles, n_steps, x0_steps
+        self.n_draws, self.temperature = n_draws, temperature
+
+    def __call__(
+        self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
+    ) -> tuple[Tensor, SamplerInfo]:
+        """Samples (n_chains, D), each from a run of its own, and the cost of one of them."""
+        times = sampling_times(self.n_steps)
+        moves = prior.reverse_steps(times)
+        denoisers = prior.denoisers(times[1:], self.x0_steps)
+        shape = (n_chains, self.particles)
+        x = prior.noise(math.prod(shape), generator).view(*shape, -1)
+        value = torch.zeros(shape, device=x.device)
+        calls = 0
+        for move, denoiser in zip(moves, denoisers, strict=True):
+            x = move(x, generator)
+            draws = clean_log_likelihoods(x, denoiser, likelihood, self.n_draws, generator)
+            new_value = draws.logsumexp(0) - math.log(self.n_draws)
+            parents = multinomial(self.temperature * (new_value - value), generator)
+            x, value = take(x, parents), take(new_value, parents)
+            calls += self.particles * (1 + self.n_draws * denoiser.network_calls)
+        one = torch.randint(self.particles, (n_chains,), generator=generator, device=x.device)
+        x = x[torch.arange(n_chains, device=x.device), one]
+        x = prior.denoisers([CLEAN], 0)[0](x, generator)
+        values = self.n_steps * self.particles * self.n_draws
+        return x.long(), SamplerInfo(None, calls + 1, values)

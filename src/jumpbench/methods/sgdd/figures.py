@@ -1,0 +1,40 @@
+"""Figure 8: heat maps of the sampled law of the first two sites."""
+
+from typing import Any
+
+
+def heatmaps(table: Any, rows: list[str] | None = None, truth: str = "true posterior") -> Any:
+    """One row of panels per method, one column per length, the true law on top.
+
+    All panels share one colour scale, that of the truth. Cells without samples stay empty;
+    None if there is none at all. ``table.artifact(row, column)`` gives ``sampled`` and ``truth``.
+    """
+    import matplotlib.pyplot as plt
+
+    names = [name for name in table.rows if rows is None or name in rows]
+    found = {(r, c): table.artifact(r, c) for r in names for c in table.columns}
+    truths = {c: a["truth"] for (_, c), a in found.items() if a is not None}
+    if not truths:
+        return None
+    laws = {(truth, column): law for column, law in truths.items()}
+    laws |= {place: a["sampled"] for place, a in found.items() if a is not None}
+    scale = max(float(law.max()) for law in truths.values())
+    labels = [truth, *(name for name in names if any((name, c) in laws for c in truths))]
+    figure, axes = plt.subplots(
+        len(labels),
+        len(table.columns),
+        figsize=(1.9 * len(table.columns) + 0.8, 1.8 * len(labels)),
+        squeeze=False,
+        layout="constrained",
+    )
+    for i, label in enumerate(labels):
+        for j, column in enumerate(table.columns):
+            axis = axes[i, j]
+            axis.set(xticks=[], yticks=[])
+            if (law := laws.get((label, column))) is not None:
+                axis.imshow(law.numpy(), origin="lower", vmin=0, vmax=scale, cmap="viridis")
+            if i == 0:
+                axis.set_title(column, fontsize=9)
+            if j == 0:
+                axis.set_ylabel(label, fontsize=7)
+    return figure

@@ -1,0 +1,95 @@
+"""The likelihood half-step of split Gibbs: z ~ exp(log p(y|z) - penalty * d(x, z)), x fixed."""
+
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from jumpbench.methods.sgdd.likelihoods import Likelihood
+from jumpbench.samplers.categorical import sample_categorical
+from jumpbench.samplers.mcmc.metropolis import at_site, single_site_metropolis
+
+
+class StepInfo(NamedTuple):
+    """Share of accepted proposals (0-d), None if nothing is proposed; likelihood evaluations."""
+
+    acceptance: Tensor | None
+    evaluations: int
+
+
+class LikelihoodStep(Protocol):
+    """Draws z (B, D) given x (B, D), the previous z, and the penalty per mismatch in nats."""
+
+    def __call__(
+        self,
+        x: Tensor,
+        previous: Tensor,
+        penalty: float,
+        likelihood: Likelihood,
+        n_states: int,
+        generator: torch.Generator,
+    ) -> tuple[Tensor, StepInfo]: ...
+
+
+class MetropolisStep:
+    """T single-site Metropolis-Hastings proposals; distances are to x, not to the current z.
+
+    Args:
+        n_proposals: T.
+        from_previous: start at the previous z (Metropolis within Gibbs) and not at x, as the
+            paper's code does. A start at x is right only once the chain has forgotten it.
+    """
+
+    def __init__(self, n_proposals: int = 10, from_previous: bool = False) -> None:
+        self.n_proposals, self.from_previous = n_proposals, from_previous
+
+    def __call__(
+        self,
+        x: Tensor,
+        previous: Tensor,
+        penalty: float,
+        likelihood: Likelihood,
+        n_states: int,
+        generator: torch.Generator,
+    ) -> tuple[Tensor, StepInfo]:
+        start = previous if self.from_previous else x
+        delta, commit = likelihood.changes(start)
+
+        def tied_delta(z: Tensor, site: Tensor, token: Tensor) -> Tensor:
+            anchor = at_site(x, site)
+            further = (token != anchor).float() - (at_site(z, site) != anchor).float()
+            return delta(z, site, token) - penalty * further
+
+        z, info = single_site_metropolis(
+            tied_delta, start, self.n_proposals, n_states, generator, commit
+        )
+        share = info.accepted.double().mean() / max(1, self.n_proposals)
+        return z, StepInfo(share, self.n_proposals + 1)
+
+
+class ExactStep:
+    """One categorical draw per site, for likelihoods that factor over sites.
+
+    Raises:
+        ValueError: the likelihood has no table per site.
+    """
+
+    def __call__(
+        self,
+        x: Tensor,
+        previous: Tensor,
+        penalty: float,
+        likelihood: Likelihood,
+        n_states: int,
+        generator: torch.Generator,
+    ) -> tuple[Tensor, StepInfo]:
+        table = likelihood.site_log_likelihood()
+        if table is None:
+            raise ValueError("the exact step needs a likelihood that factors over sites")
+        log_weights = table.to(x.device).expand(len(x), -1, -1) - penalty
+        here = x.long()[..., None]
+        log_weights = log_weights.scatter_add(
+            2, here, torch.full_like(here, penalty, dtype=log_weights.dtype)
+        )
+        z = sample_categorical(log_weights.softmax(-1), generator)
+        return z.to(x.dtype), StepInfo(None, 1)
