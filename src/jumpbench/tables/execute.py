@@ -19,7 +19,15 @@ from omegaconf import OmegaConf
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.tables.provenance import provenance
 from jumpbench.tables.runlog import logging_to
-from jumpbench.tables.store import disk_errors, make_folder, plain, write_atomic, write_json
+from jumpbench.tables.store import (
+    disk_errors,
+    disk_is_full,
+    full_disk,
+    make_folder,
+    plain,
+    write_atomic,
+    write_json,
+)
 
 TEST_PREFIX = "test/"
 
@@ -56,9 +64,13 @@ def execute(
             (folder / "error.json").unlink(missing_ok=True)
         except BaseException as error:
             log.error("".join(traceback.format_exception(error)))
+            if isinstance(error, SystemExit):  # what Lightning makes of an interrupt
+                raise KeyboardInterrupt from None
             if not isinstance(error, Exception):
                 raise
             known = _cause(error)
+            if known is None and disk_is_full(error):
+                known = full_disk(folder, error)
             kind = type(known).__name__ if known else type(error).__name__
             message = str(known) if known else f"{kind}: {_one_line(error)}"
             write_json(folder / "error.json", {"kind": kind, "message": message})

@@ -11,11 +11,18 @@ from jumpbench.tables.store import disk_errors
 _NAMES = ("lightning", "lightning.pytorch", "lightning.fabric", "pytorch_lightning", "py.warnings")
 
 
+class _LogFile(logging.FileHandler):
+    """A log on a full disk loses lines; the run that fills it reports the disk, not the log."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        return
+
+
 @contextlib.contextmanager
 def logging_to(path: Path) -> Iterator[logging.Logger]:
     """Send python logging, Lightning's messages and warnings to ``path`` (appended)."""
     with disk_errors(path):
-        handler = logging.FileHandler(path)
+        handler = _LogFile(path)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     touched = [root, *map(logging.getLogger, _NAMES)]
@@ -34,4 +41,5 @@ def logging_to(path: Path) -> Iterator[logging.Logger]:
         for logger, handlers, propagate, level in before:
             logger.handlers, logger.propagate = handlers, propagate
             logger.setLevel(level)
-        handler.close()
+        with contextlib.suppress(OSError):  # the rest of the buffer, on a full disk
+            handler.close()

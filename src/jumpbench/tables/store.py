@@ -17,17 +17,25 @@ from jumpbench.errors import UserError
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
+def disk_is_full(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno in _FULL
+
+
+def full_disk(path: Path, error: BaseException) -> UserError:
+    return UserError(
+        f"{path}: the disk is full ({getattr(error, 'strerror', error)}); "
+        "free some space and call again: finished runs are kept"
+    )
+
+
 @contextlib.contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
     """Turn an operating system's refusal to write into one line with the fix."""
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
-            raise UserError(
-                f"{path}: the disk is full ({error.strerror}); "
-                "free some space and call again: finished runs are kept"
-            ) from None
+        if disk_is_full(error):
+            raise full_disk(path, error) from None
         raise UserError(
             f"cannot write {path}: {error.strerror or error}; "
             "set JUMPBENCH_OUTPUTS to a folder you can write to"

@@ -1,0 +1,76 @@
+import json
+
+import pytest
+
+from jumpbench.tables.collect import Cell
+from jumpbench.tables.console import _split
+from jumpbench.tables.layout import blocks, counts, number, show
+from jumpbench.tables.render import to_html, to_latex, to_markdown
+from jumpbench.tables.spec import Metric, load
+
+
+@pytest.fixture
+def filled(project):
+    table = load("toy/coins")
+    cells = [
+        Cell("fair", "small n", "mean", paper=0.5, measured=0.51234567, std=0.02, n_seeds=2,
+             n_samples=500, status="measured", verdict="match", floor=0.0223),
+        Cell("fair", "large n", "mean", paper=0.5, paper_std=0.1, status="failed", note="a < b & c"),
+        Cell("elsewhere", "small n", "mean", paper=0.1, status="cited"),
+    ]  # fmt: skip
+    return table, cells
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(0.12345, 3, "0.123"), (0.0, 2, "0.00"), (0.0001, 2, "1.00e-04"), (1234567.0, 1, "1.23e+06"),
+     (-3.14159, 2, "-3.14"), (None, 2, ""), ("text", 2, "text")],
+)  # fmt: skip
+def test_numbers(value, digits, text):
+    assert number(value, digits) == text
+
+
+def test_cells_say_what_they_are(filled):
+    table, cells = filled
+    metric = table.metrics["mean"]
+    assert show(cells[0], metric).line == "0.51±0.02 ≈ (paper 0.50)"
+    assert show(cells[1], metric).line == "failed (paper 0.50±0.10)"
+    assert show(cells[2], metric).line == "– (paper 0.10)"
+    assert counts(cells) == "1 of 2 cells measured; 2 seeds a cell; 500 samples a cell"
+
+
+def test_every_format_has_every_number(filled):
+    table, cells = filled
+    record = {
+        "scale": "smoke", "cells": [c.as_json() for c in cells], "claims": [],
+        "provenance": {"hardware": ["a <machine>"], "commit": None, "dirty": None, "collected": ""},
+    }  # fmt: skip
+    page = to_html(table, record, cells, [])
+    assert "0.51±0.02" in page and "a &lt; b &amp; c" in page and "<machine>" not in page
+    latex = to_latex(table, "smoke", cells)
+    assert r"0.51$\pm$0.02" in latex and latex.count(r"\begin{tabular}") == 1
+    text = to_markdown(table, "smoke", cells, [])
+    assert "0.51±0.02" in text and "floor of a perfect sampler | 0.02" in text.replace("*", "")
+    assert json.loads(json.dumps(record))["cells"][0]["measured"] == 0.51234567
+
+
+def test_wide_blocks_are_split_to_fit(filled):
+    table, _ = filled
+    wide = [
+        Cell(row, f"column {i}", "mean", measured=0.5, status="measured", paper=0.5)
+        for row in ("fair", "biased")
+        for i in range(12)
+    ]
+    (block,) = blocks(
+        table, wide[:0] + [Cell(**{**c.__dict__, "column": "small n"}) for c in wide[:1]]
+    )
+    assert _split(block, 100) == [block]
+    many = type(block)(
+        Metric("mean", label="mean"),
+        tuple(f"column {i}" for i in range(12)),
+        tuple((r, tuple(show(c, Metric("mean")) for c in wide if c.row == r)) for r in ("fair", "biased")),
+        None,
+    )  # fmt: skip
+    parts = _split(many, 100)
+    assert len(parts) > 1
+    assert tuple(name for part in parts for name in part.columns) == many.columns
