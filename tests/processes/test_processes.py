@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from jumpbench.processes.masked import MaskedProcess
 from jumpbench.processes.uniform import UniformProcess
@@ -267,3 +268,28 @@ def test_single_precision_stays_single():
 def test_bad_sizes_are_refused(make):
     with pytest.raises(ValueError, match="needs at least"):
         make()
+
+
+@both
+@pytest.mark.parametrize("noise", [0.3, torch.tensor([0.1, 0.2])], ids=["number", "batch"])
+def test_numbers_and_batches_of_noise_work_on_another_device(process, noise):
+    """On fake tensors: devices must match and no value may be asked for."""
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        noise = noise.to("cuda") if isinstance(noise, torch.Tensor) else noise
+        x = torch.zeros(2, 3, dtype=torch.uint8, device="cuda")
+        score = torch.ones(2, 3, process.n_states, device="cuda")
+        for probs in (
+            process.transition(x, noise),
+            process.bridge(x, x, noise, 2 * noise),
+            process.rates(x, noise),
+            process.analytic_step(x, score, noise),
+            process.euler_step(x, score, noise, 0.1),
+            process.ancestral_step(x, score, noise, 2 * noise),
+            process.score(x, score, noise),
+        ):
+            assert probs.shape == score.shape
+            assert probs.device.type == "cuda"
+            assert probs.dtype == torch.float32
+        for sample in (process.sample(x, noise), process.sample_bridge(x, x, noise, noise)):
+            assert sample.dtype == torch.uint8
+        assert process.sample_limit(2, 3, device="cuda").device.type == "cuda"

@@ -92,7 +92,7 @@ class SiteProcess(ABC):
         self, x: Tensor, noise: Tensor | float, generator: torch.Generator | None = None
     ) -> Tensor:
         """States (..., D) after ``noise``, starting from x."""
-        return sample_categorical(self.transition(x, noise), generator)
+        return sample_categorical(self.transition(x, noise), generator).to(x.dtype)
 
     def bridge(
         self,
@@ -119,7 +119,8 @@ class SiteProcess(ABC):
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """States (..., D) of the bridge between x0 and x1, see :meth:`bridge`."""
-        return sample_categorical(self.bridge(x0, x1, noise_before, noise_after), generator)
+        probabilities = self.bridge(x0, x1, noise_before, noise_after)
+        return sample_categorical(probabilities, generator).to(x0.dtype)
 
     def posterior(
         self,

@@ -1,5 +1,6 @@
 """Discrete Langevin proposals with a Metropolis correction (DMALA, Zhang et al. 2022)."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -29,7 +30,7 @@ def expected_changes(number: float) -> Reluctance:
 
     def reluctance(ratios: Tensor, x: Tensor) -> Tensor:
         scores = (ratios / 2).scatter(-1, x.long()[..., None], -torch.inf)
-        total = scores.flatten(-2).logsumexp(-1) - torch.log(torch.tensor(float(number)))
+        total = scores.flatten(-2).logsumexp(-1) - math.log(number)
         return total[..., None, None]
 
     return reluctance
