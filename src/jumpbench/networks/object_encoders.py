@@ -75,11 +75,17 @@ class DigitwiseEncoder(nn.Module):
 
 
 class PieceEncoder(nn.Module):
-    """Square pieces (B, n, C, s, s) -> tokens: conv 3x3 (32) - BN - ReLU - pool (floor), flatten to
-    D, linear to (D + d) // 2 - ReLU - linear to d (SymmetricDiffusers, Table 8)."""
+    """Square pieces (B, n, C, s, s) -> tokens, s = floor(image / pieces).
 
-    def __init__(self, side: int, channels: int = 1, dim: int = 128, filters: int = 32) -> None:
+    conv 3x3 - BN - ReLU - pool (floor), flatten to D, linear to (D + dim) // 2 - ReLU - linear to
+    dim (SymmetricDiffusers, Table 8).
+    """
+
+    def __init__(
+        self, image: int, pieces: int, channels: int = 1, dim: int = 128, filters: int = 32
+    ) -> None:
         super().__init__()
+        side = image // pieces
         self.shape = (channels, side, side)
         flat = filters * (side // 2) ** 2
         self.convolutions = nn.Sequential(*_convolution(channels, filters, 3), nn.Flatten())

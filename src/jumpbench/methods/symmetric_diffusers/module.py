@@ -1,0 +1,190 @@
+"""SymmetricDiffusers: learn to undo the shuffling of a list, step by step."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from jumpbench.data.lists import Batch
+from jumpbench.errors import UserError
+from jumpbench.methods.base import Method
+from jumpbench.methods.symmetric_diffusers.distributions import PermutationDistribution
+from jumpbench.methods.symmetric_diffusers.evaluation import ListScores
+from jumpbench.methods.symmetric_diffusers.losses import (
+    LabelLoss,
+    squared_distances,
+    transition_distances,
+)
+from jumpbench.methods.symmetric_diffusers.sampler import Decoder, Greedy
+from jumpbench.methods.symmetric_diffusers.transitions import Transitions, WholeTrajectories
+from jumpbench.processes.permutations import apply, compose
+from jumpbench.processes.shuffles import Shuffle
+
+LOG_EVERY = 50
+
+
+class SymmetricDiffuser(Method):
+    """The reverse chain p_theta(X_{t_{i-1}} | X_{t_i}) of a shuffle, trained and decoded.
+
+    Batches are those of :class:`~jumpbench.data.lists.ListData`. In training the ordered list is
+    shuffled forward and every scheduled step is undone; in the test stage the list as presented
+    takes the place of X_T and is put in order by every decoder.
+
+    Args:
+        network: ``encode(objects)`` and ``forward(tokens, t)``, see
+            :mod:`jumpbench.networks.permutation_transformer`.
+        family: the network's scores -> the law of the reverse step.
+        shuffle: n -> the forward shuffle.
+        schedule: [0, t_1, ..., T].
+        decoders: by name; metrics are logged as ``test/METRIC@NAME``, and without a name for the
+            first one.
+        transitions: which steps of the batch's trajectories are trained.
+        loss: of the scores of those steps.
+        optimizer: parameters -> optimiser.
+        rate: optimiser -> learning-rate schedule, stepped per update.
+        fixed: positions at the front that are never shuffled (1 for tours).
+        scores: list metrics (see :class:`~...evaluation.ListScores`).
+        compile: compile the network (CUDA graphs on a GPU); batches must keep their shape.
+
+    Raises:
+        UserError: a schedule that does not start at 0 or does not increase.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        family: Callable[[Tensor], PermutationDistribution],
+        shuffle: Callable[[int], Shuffle],
+        schedule: Sequence[int],
+        decoders: Mapping[str, Decoder],
+        optimizer: Callable[[Any], Optimizer],
+        rate: Callable[[Optimizer], LRScheduler] | None = None,
+        transitions: Callable[..., Transitions] | None = None,
+        loss: nn.Module | None = None,
+        fixed: int = 0,
+        scores: Callable[[], ListScores] = ListScores,
+        compile: bool = False,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(seed)
+        if list(schedule[:1]) != [0] or len(schedule) < 2 or sorted(set(schedule)) != [*schedule]:
+            raise UserError(f"schedule={list(schedule)}: give rising times from 0, as [0, 2, 7]")
+        self.network = network
+        self.family = family
+        self.shuffle = shuffle
+        self.schedule = list(schedule)
+        self.decoders = dict(decoders)
+        self.transitions = transitions or WholeTrajectories()
+        self.loss = loss or LabelLoss()
+        self.fixed = fixed
+        self.scores = nn.ModuleDict({name: scores() for name in self.decoders})
+        self._optimizer, self._rate = optimizer, rate
+        self._compile = compile
+        self._score = self.score_states
+        self._saved_randomness: dict[str, Tensor] = {}
+
+    def configure_model(self) -> None:
+        if self._compile:
+            mode = "reduce-overhead" if self.device.type == "cuda" else "default"
+            self._score = torch.compile(self.score_states, mode=mode, fullgraph=True)
+
+    def training_step(self, batch: Batch, batch_index: int) -> Tensor:
+        moved = self.draw_transitions(*batch["order"].shape, self.generator("shuffle"))
+        # X_t = ordered[later] = presented[order[later]]: objects are encoded in the list as
+        # presented, once, and only their encodings are permuted.
+        places = compose(batch["order"].expand_as(moved.later), moved.later)
+        if self._compile:
+            torch.compiler.cudagraph_mark_step_begin()
+        scores = self._score(batch["objects"], places, moved.times)
+        with torch.autocast(self.device.type, enabled=False):
+            loss = self.loss(
+                self.family(scores),
+                moved.target.flatten(0, 1),
+                self._distances(batch, moved) if self.loss.needs_objects else None,
+                self.generator("latent") if self.loss.needs_objects else None,
+            )
+        if self.global_step % LOG_EVERY == 0:
+            self.log("train/loss", loss.detach())
+        return loss
+
+    def score_states(self, objects: Tensor, places: Tensor, times: Tensor) -> Tensor:
+        """Scores (S * B, ...) of the lists ``objects[places]``, places (S, B, n), times (S, B)."""
+        tokens = self.network.encode(objects)
+        lists = apply(places, tokens.expand(len(places), *tokens.shape)).flatten(0, 1)
+        return self.network(lists, times.flatten())
+
+    def draw_transitions(self, lists: int, n: int, generator: torch.Generator) -> Transitions:
+        """Steps to undo for ``lists`` lists of n objects, the fixed front left in place."""
+        moved = self.transitions(self.shuffle(n - self.fixed), self.schedule, lists, generator)
+        if not self.fixed:
+            return moved
+        return Transitions(
+            keep_front(moved.earlier, self.fixed), keep_front(moved.later, self.fixed), moved.times
+        )
+
+    def _distances(self, batch: Batch, moved: Transitions) -> Tensor:
+        between = squared_distances(apply(batch["order"], batch["objects"]))
+        return transition_distances(between, moved.earlier, moved.later).flatten(0, 1)
+
+    def configure_optimizers(self) -> Any:
+        optimizer = self._optimizer(self.network.parameters())
+        if self._rate is None:
+            return optimizer
+        schedule = {"scheduler": self._rate(optimizer), "interval": "step"}
+        return {"optimizer": optimizer, "lr_scheduler": schedule}
+
+    def on_train_start(self) -> None:
+        # Dropout draws from the default generators; a resumed run continues their streams.
+        if "cpu" in self._saved_randomness:
+            torch.set_rng_state(self._saved_randomness.pop("cpu").cpu())
+        if "cuda" in self._saved_randomness and self.device.type == "cuda":
+            torch.cuda.set_rng_state(self._saved_randomness.pop("cuda").cpu(), self.device)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_save_checkpoint(checkpoint)
+        checkpoint["randomness"] = {"cpu": torch.get_rng_state()}
+        if self.device.type == "cuda":
+            checkpoint["randomness"]["cuda"] = torch.cuda.get_rng_state(self.device)
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_load_checkpoint(checkpoint)
+        self._saved_randomness = dict(checkpoint.get("randomness", {}))
+
+    def validation_step(self, batch: Batch, batch_index: int) -> None:
+        found = self.decode(batch, Greedy(), self.generator("valid"))[:, 0]
+        right = 100.0 * (found == batch["order"]).all(-1)
+        self.log("valid/accuracy", right.mean(), batch_size=len(right), sync_dist=True)
+
+    def test_step(self, batch: Batch, batch_index: int) -> None:
+        for name, decoder in self.decoders.items():
+            found = self.decode(batch, decoder, self.generator(f"test {name}"))
+            self.scores[name].update(found, batch, self.trainer.datamodule)
+
+    def decode(self, batch: Batch, decoder: Decoder, generator: torch.Generator) -> Tensor:
+        """Index arrays (B, H, n) that order the presented lists, the most probable first."""
+        tokens = self.network.encode(batch["objects"])
+
+        def law_at(states: Tensor, time: int) -> PermutationDistribution:
+            held = tokens.unsqueeze(1).expand(-1, states.shape[1], *tokens.shape[1:])
+            current = apply(states, held).flatten(0, 1)
+            times = torch.full((len(current),), time, device=current.device)
+            return self.family(self.network(current, times).unflatten(0, states.shape[:2]))
+
+        return decoder(law_at, self.schedule, *batch["order"].shape, generator)
+
+    def on_test_epoch_end(self) -> None:
+        for index, (name, scores) in enumerate(self.scores.items()):
+            values = scores.compute()
+            if index == 0:
+                self.log_dict({f"test/{metric}": value for metric, value in values.items()})
+            self.log_dict({f"test/{metric}@{name}": values[metric] for metric in scores.names})
+            scores.reset()
+
+
+def keep_front(permutation: Tensor, fixed: int) -> Tensor:
+    """Permutations of n - fixed objects as ones of n objects that leave the first ones alone."""
+    front = torch.arange(fixed, device=permutation.device)
+    return torch.cat([front.expand(*permutation.shape[:-1], fixed), permutation + fixed], dim=-1)
