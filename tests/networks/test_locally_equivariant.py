@@ -10,7 +10,7 @@ from jumpbench.networks.locally_equivariant import (
 
 
 def convolution(size, n_states, **kwargs):
-    return LocallyEquivariantConvolution(size, n_states, channels=6, **kwargs)
+    return LocallyEquivariantConvolution(size**2, n_states, channels=6, **kwargs)
 
 
 NETWORKS = {
@@ -75,3 +75,8 @@ def test_features_of_a_site_depend_on_every_other_site_only(name):
 def test_kernels_that_would_see_the_centre_are_refused(kernel_sizes):
     with pytest.raises(ValueError, match="kernel size"):
         convolution(3, 2, kernel_sizes=kernel_sizes)
+
+
+def test_a_lattice_must_be_square():
+    with pytest.raises(ValueError, match="square"):
+        LocallyEquivariantConvolution(length=10, n_states=2, kernel_sizes=(3,))

@@ -23,6 +23,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from jumpbench.networks.lattice_transformer import lattice_size
+
 
 class AntisymmetricReadout(nn.Module):
     """``(1 + t) <w[n] - w[x^i], H[i]>``; ``w`` is ``(N, C)`` with variance ``scale^2 / (4 C)``.
@@ -102,18 +104,20 @@ class LocallyEquivariantConvolution(nn.Module):
     features of a site stay free of its symbol whatever the depth.
 
     Raises:
-        ValueError: a kernel is even, or larger than the lattice (it would wrap onto the centre).
+        ValueError: ``length`` is no square; a kernel is even, or larger than the lattice (it would
+            wrap onto the centre).
     """
 
     def __init__(
         self,
-        size: int,
+        length: int,
         n_states: int,
         channels: int = 20,
         kernel_sizes: Sequence[int] = (3, 5, 7, 9, 15),
         readout_scale: float = 1.0,
     ) -> None:
         super().__init__()
+        size = lattice_size(length)
         for kernel_size in kernel_sizes:
             if kernel_size % 2 == 0 or kernel_size > size:
                 raise ValueError(

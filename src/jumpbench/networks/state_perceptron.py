@@ -13,6 +13,7 @@ class StatePerceptron(nn.Module):
 
     Reads every site as a one-hot vector with entries -1 and 1, and the time as t, cos(pi k t) and
     sin(pi k t), k = 1..harmonics. ``harmonics=None`` makes the time-free network.
+    ``n_inputs`` symbols can be read (one more than ``n_states`` where there is a mask symbol).
     """
 
     def __init__(
@@ -22,18 +23,20 @@ class StatePerceptron(nn.Module):
         hidden: int = 128,
         layers: int = 2,
         harmonics: int | None = 16,
+        n_inputs: int | None = None,
     ) -> None:
         super().__init__()
         self.length, self.n_states, self.harmonics = length, n_states, harmonics
+        self.n_inputs = n_inputs or n_states
         time_features = 0 if harmonics is None else 2 * harmonics + 1
-        widths = [length * n_states + time_features, *[hidden] * layers]
+        widths = [length * self.n_inputs + time_features, *[hidden] * layers]
         steps: list[nn.Module] = []
         for fan_in, fan_out in itertools.pairwise(widths):
             steps += [nn.Linear(fan_in, fan_out), nn.SiLU()]
         self.net = nn.Sequential(*steps, nn.Linear(widths[-1], length * n_states))
 
     def forward(self, x: Tensor, t: Tensor | None = None) -> Tensor:
-        features = [2 * F.one_hot(x, self.n_states).flatten(1).float() - 1]
+        features = [2 * F.one_hot(x, self.n_inputs).flatten(1).float() - 1]
         if self.harmonics is not None:
             angles = (
                 math.pi * t.unsqueeze(-1) * torch.arange(1, self.harmonics + 1, device=t.device)
