@@ -51,6 +51,7 @@ def test_multi_start_keeps_the_shortest():
     coords = torch.rand(10, 15, 2, generator=torch.Generator().manual_seed(3))
     result = multi_start(coords, 5, torch.Generator().manual_seed(1))
     torch.testing.assert_close(tour_length(coords, result.best), result.lengths.min(1).values)
+    torch.testing.assert_close(tour_length(coords[:, None], result.tours), result.lengths)
     again = multi_start(coords, 5, torch.Generator().manual_seed(1))
     assert torch.equal(result.best, again.best)
 

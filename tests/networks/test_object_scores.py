@@ -26,11 +26,14 @@ def test_number_network_sizes():
     assert network(torch.randn(2, 3, 1, 28, 112)).shape == (2, 3)
 
 
-@pytest.mark.parametrize("side", [14, 9, 7, 5, 4, 16, 10, 8])
-def test_piece_networks_take_every_size(side):
-    pieces = torch.randn(2, 4, 3, side, side)
-    assert ObjectScores(piece_convolutions(side, 3))(pieces).shape == (2, 4)
-    assert piece_rows(side, 4, 3)(pieces).shape == (2, 4, 4)
+@pytest.mark.parametrize(
+    ("image", "pieces"), [(28, p) for p in (2, 3, 4, 5, 6)] + [(32, p) for p in (2, 3, 4)]
+)
+def test_piece_networks_take_every_size(image, pieces):
+    side, n = image // pieces, pieces**2
+    lists = torch.randn(2, n, 3, side, side)
+    assert ObjectScores(piece_convolutions(image, pieces, 3))(lists).shape == (2, n)
+    assert piece_rows(image, pieces, 3)(lists).shape == (2, n, n)
 
 
 def transformer(scope):

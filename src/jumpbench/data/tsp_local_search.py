@@ -15,14 +15,16 @@ MOVES_PER_CHECK = 8  # moves between looks at which instances are done (each loo
 
 @dataclass
 class MultiStart:
-    """Result of :func:`multi_start`.
+    """Local optima of several starts: tours ``(B, starts, n)``, lengths ``(B, starts)`` float64."""
 
-    best: shortest tour found per instance, ``(B, n)``.
-    lengths: length of the local optimum of every start, ``(B, starts)`` float64.
-    """
-
-    best: Tensor
+    tours: Tensor
     lengths: Tensor
+
+    @property
+    def best(self) -> Tensor:
+        """The shortest tour of every instance, ``(B, n)``."""
+        rows = torch.arange(len(self.tours), device=self.tours.device)
+        return self.tours[rows, self.lengths.argmin(1)]
 
 
 def random_tours(shape: tuple[int, ...], n: int, generator: torch.Generator) -> Tensor:
@@ -62,9 +64,8 @@ def multi_start(
     if or_opt:  # the larger neighbourhood costs four times as much: only for the last moves
         tours = local_search(points, tours, or_opt=True)
     ordered = points.double().gather(1, tours[..., None].expand(-1, -1, 2))
-    lengths = (ordered - ordered.roll(-1, dims=1)).norm(dim=-1).sum(-1).view(batch, n_starts)
-    rows = torch.arange(batch, device=coords.device)
-    return MultiStart(tours.view(batch, n_starts, n)[rows, lengths.argmin(1)], lengths)
+    lengths = (ordered - ordered.roll(-1, dims=1)).norm(dim=-1).sum(-1)
+    return MultiStart(tours.view(batch, n_starts, n), lengths.view(batch, n_starts))
 
 
 def _best_move(coords: Tensor, tours: Tensor, or_opt: bool) -> tuple[Tensor, Tensor]:

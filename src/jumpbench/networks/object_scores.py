@@ -92,9 +92,14 @@ def number_convolutions(dim: int = 64, image: tuple[int, int] = (28, 112)) -> Pe
     )
 
 
-def piece_convolutions(side: int, channels: int = 1, filters: int = 64, dim: int = 64) -> PerObject:
-    """Conv 3x3 stride 2 (32), ReLU, conv 3x3 stride 2 (``filters``), ReLU, linear to ``dim``."""
-    reduced = -(-side // 4)  # two strides of 2 with padding 1 round up
+def piece_convolutions(
+    image: int, pieces: int, channels: int = 1, filters: int = 64, dim: int = 64
+) -> PerObject:
+    """Conv 3x3 stride 2 (32), ReLU, conv 3x3 stride 2 (``filters``), ReLU, linear to ``dim``.
+
+    For the floor(image / pieces) pixel squares of an image cut into pieces x pieces.
+    """
+    reduced = -(-(image // pieces) // 4)  # two strides of 2 with padding 1 round up
     return PerObject(
         nn.Conv2d(channels, 32, 3, stride=2, padding=1),
         nn.ReLU(),
@@ -106,9 +111,9 @@ def piece_convolutions(side: int, channels: int = 1, filters: int = 64, dim: int
 
 
 def piece_rows(
-    side: int, n: int, channels: int = 1, hidden: int = 64, kernel: int = 5
+    image: int, pieces: int, channels: int = 1, hidden: int = 64, kernel: int = 5
 ) -> PerObject:
-    """Gumbel-Sinkhorn's network: a piece -> its scores ``(n,)`` for the n places.
+    """Gumbel-Sinkhorn's network: a piece -> its scores ``(n,)`` for the n = pieces^2 places.
 
     Conv ``kernel`` (``hidden`` channels, same padding), ReLU, pool 2 (floor), linear. Pooling and
     padding are ours; the source gives neither.
@@ -118,5 +123,5 @@ def piece_rows(
         nn.ReLU(),
         nn.MaxPool2d(2),
         nn.Flatten(),
-        nn.Linear(hidden * (side // 2) ** 2, n),
+        nn.Linear(hidden * (image // pieces // 2) ** 2, pieces**2),
     )

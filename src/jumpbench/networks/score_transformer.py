@@ -12,7 +12,7 @@ class ScoreTransformer(nn.Module):
 
     Pre-norm blocks whose norms and residual gates are set by the noise level (adaptive layer
     norm, zero-initialised, so the network starts as log-score 0), rotary positions, GELU. With
-    the defaults and 100 symbols 25.3M parameters.
+    the defaults and 100 symbols 25.1M parameters.
 
     Args:
         n_states: symbols N.

@@ -1,0 +1,1 @@
+"""What SymmetricDiffusers is compared with: sorting networks, Sinkhorn, SEDD, tour solvers."""
