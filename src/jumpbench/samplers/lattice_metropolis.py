@@ -36,7 +36,7 @@ def lattice_metropolis(
     ).view(5, length)
     rows = length * torch.arange(batch, dtype=torch.int32, device=device)
     # Change of log nu from symbol a to b by one of four neighbours of symbol c, at (a N + b) N + c.
-    log_field = target.field / 4 + target.pair
+    log_field = target.field[:, None] / 4 + target.pair
     gain = (log_field[None, :] - log_field[:, None]).to(device, torch.float32).reshape(-1)
     state = x.to(torch.int32).reshape(-1).clone()
     accepted = torch.zeros(batch, dtype=torch.long, device=device)
