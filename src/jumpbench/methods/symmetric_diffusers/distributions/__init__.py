@@ -7,11 +7,19 @@ from jumpbench.methods.symmetric_diffusers.distributions.base import (
 from jumpbench.methods.symmetric_diffusers.distributions.generalised import (
     GeneralisedPlackettLuce,
 )
+from jumpbench.methods.symmetric_diffusers.distributions.inverse_insertion import InverseInsertion
+from jumpbench.methods.symmetric_diffusers.distributions.inverse_riffle import InverseRiffle
+from jumpbench.methods.symmetric_diffusers.distributions.inverse_transposition import (
+    InverseTransposition,
+)
 from jumpbench.methods.symmetric_diffusers.distributions.plackett_luce import PlackettLuce
 
 __all__ = [
     "GeneralisedPlackettLuce",
     "Hypotheses",
+    "InverseInsertion",
+    "InverseRiffle",
+    "InverseTransposition",
     "PermutationDistribution",
     "PlackettLuce",
 ]

@@ -10,7 +10,7 @@ from jumpbench.methods.symmetric_diffusers.distributions.base import (
     Hypotheses,
     PermutationDistribution,
     as_scores,
-    gumbel_,
+    log_exponential,
 )
 from jumpbench.methods.symmetric_diffusers.distributions.generalised_likelihood import (
     generalised_log_likelihood,
@@ -64,7 +64,7 @@ class GeneralisedPlackettLuce(PermutationDistribution):
             columns = left.unsqueeze(-2).expand(*shape, high - low, n - low)
             logits = scores[..., low:high, :].gather(-1, columns)
             if generator is not None:
-                logits += gumbel_(torch.empty_like(logits), generator)
+                logits -= log_exponential(logits.shape, generator)
             # A forbidden column still comes before a taken one: the result is a permutation.
             logits.clamp_(min=lowest)
             taken = scores.new_zeros((*shape, n - low))

@@ -9,7 +9,7 @@ from jumpbench.methods.symmetric_diffusers.distributions.base import (
     Hypotheses,
     PermutationDistribution,
     as_scores,
-    gumbel_,
+    log_exponential,
 )
 from jumpbench.methods.symmetric_diffusers.distributions.inner_beam import inner_beam
 
@@ -33,8 +33,8 @@ class PlackettLuce(PermutationDistribution):
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator, sample_shape: Sequence[int] = ()) -> Tensor:
-        noise = gumbel_(self.scores.new_empty((*sample_shape, *self.scores.shape)), generator)
-        return (self.scores + noise).argsort(-1, descending=True)
+        noise = log_exponential((*sample_shape, *self.scores.shape), generator)
+        return (self.scores - noise).argsort(-1, descending=True)
 
     @torch.no_grad()
     def greedy(self) -> Tensor:
