@@ -19,7 +19,7 @@ def decide(project):
             for (row, column), (value, error) in values.items()
         ]
         claimed = dataclasses.replace(table, claims=(Claim("c", "text", check),))
-        (result,) = evaluate(claimed, cells)
+        (result,) = evaluate(claimed, cells, "paper")
         return result["holds"], result["detail"]
 
     return run
@@ -47,8 +47,8 @@ def test_order_trend_compare_all_any(decide):
     order = {"order": {"rows": ["fair", "biased"], "metric": "mean", "columns": ["small n"]}}
     falling = {"trend": {"rows": ["fair"], "metric": "mean", "direction": "decreasing"}}
     left = {"row": "fair", "column": "small n", "metric": "mean"}
-    half = {"compare": {"left": left, "op": "<", "factor": 0.5,
-                        "right": {"row": "biased", "column": "small n", "metric": "mean"}}}  # fmt: skip
+    right = {"row": "biased", "column": "small n", "metric": "mean"}
+    half = {"compare": {"left": left, "op": "<", "factor": 0.5, "right": right}}
     assert decide(order, values)[0] is True
     assert decide(falling, values)[0] is True
     assert decide(half, values)[0] is False  # 0.5 against 0.45

@@ -22,7 +22,7 @@ def test_cells_are_means_over_the_seeds_that_are_there(table):
     grid = build(table, Selection("paper", rows="fair", columns="small n"))
     for run, value in zip(grid[0].runs, (0.5, 0.6), strict=False):
         finish(run, mean=value, floor=0.1, n_samples=100.0)
-    (cell,) = collect(table, grid, Records())
+    (cell,) = collect(table, grid, Records(), "paper")
     assert cell.measured == pytest.approx(0.55)
     assert cell.std == pytest.approx(math.sqrt(0.005))
     assert (cell.n_seeds, cell.n_samples, cell.floor) == (2, 100, 0.1)
@@ -36,7 +36,7 @@ def test_statuses_are_honest(table):
     (fair.runs[0].folder / "error.json").write_text('{"kind": "DataMissing", "message": "no file"}')
     finish(biased.runs[0], other=1.0)
     finish(walk.runs[0], mean="nan")
-    cells = collect(table, grid, Records())
+    cells = collect(table, grid, Records(), "paper")
     assert [c.status for c in cells] == ["data-missing", "failed", "failed", "cited"]
     assert [c.measured for c in cells] == [None] * 4
     assert "no file" in cells[0].note and "'mean'" in cells[1].note and "nan" in cells[2].note
@@ -49,7 +49,7 @@ def test_a_damaged_record_fails_its_cell_alone(table):
     path = grid[0].runs[0].folder / "metrics.json"
     path.write_text(path.read_text()[:12])
     finish(grid[1].runs[0], mean=0.9)
-    broken, whole = collect(table, grid, Records())
+    broken, whole = collect(table, grid, Records(), "paper")
     assert broken.status == "failed" and "damaged" in broken.note
     assert whole.status == "measured"
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 import torch
+import toys
 
 from jumpbench.cli import main
 from jumpbench.methods.base import load_artifacts
@@ -18,13 +19,14 @@ def table_json(project, scale="smoke"):
 def test_one_command_makes_the_table_and_all_its_files(project, capsys):
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
     shown = capsys.readouterr().out
-    assert "Toy (smoke scale)" in shown and "paper 0.50" in shown and "✔ The fair coin" in shown
+    assert "Toy (smoke scale)" in shown and "paper 0.50" in shown and "○ The fair coin" in shown
     assert max(map(len, shown.splitlines()[:-1])) <= 100
     record = table_json(project)
     assert record["table"] == "toy/coins" and record["scale"] == "smoke"
     measured = [cell for cell in record["cells"] if cell["status"] == "measured"]
     assert len(measured) == 5 and len(record["cells"]) == 7
-    assert record["claims"][0]["holds"] is True and record["claims"][1]["holds"] is None
+    assert {claim["holds"] for claim in record["claims"]} == {None}
+    assert {cell["verdict"] for cell in record["cells"]} == {None}
     assert record["provenance"]["hardware"]
     folder = project / "outputs/tables/toy/coins/smoke"
     rows = list(csv.DictReader((folder / "table.csv").open()))
@@ -129,7 +131,9 @@ def test_training_resumes_where_it_stopped(project, monkeypatch):
     whole = torch.load(run.folder / "checkpoints/last.ckpt", weights_only=True)
     monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / "again"))
 
-    def stop(self, batch, index, step=toys_step()):
+    step = toys.Walk.training_step
+
+    def stop(self, batch, index):
         if self.global_step == 13:
             raise RuntimeError("stopped")
         return step(self, batch, index)
@@ -142,12 +146,6 @@ def test_training_resumes_where_it_stopped(project, monkeypatch):
     assert main(["run", "experiment=toy/walk"]) == 0
     resumed = torch.load(run.folder / "checkpoints/last.ckpt", weights_only=True)
     assert torch.equal(whole["state_dict"]["position"], resumed["state_dict"]["position"])
-
-
-def toys_step():
-    import toys
-
-    return toys.Walk.training_step
 
 
 def test_the_global_batch_is_kept_or_refused(project, capsys):
@@ -198,3 +196,13 @@ def test_the_table_grows_while_runs_end(project, monkeypatch):
     monkeypatch.setattr(Reproduction, "write", spy)
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
     assert seen == sorted(seen) and {0, 1, 2, 3, 4, 5} <= set(seen)
+
+
+def test_small_is_compared_and_its_claims_are_decided(project, capsys):
+    assert main(["table", "toy/coins"]) == 0
+    record = table_json(project, "small")
+    assert [claim["holds"] for claim in record["claims"]] == [True, None]
+    verdicts = {(c["row"], c["column"]): c["verdict"] for c in record["cells"]}
+    assert verdicts["fair", "large n"] == "match" and verdicts["biased", "small n"] == "worse"
+    assert verdicts["walk", "small n"] is None
+    assert "✔ The fair coin is lowest" in capsys.readouterr().out

@@ -15,7 +15,7 @@ def filled(project):
     cells = [
         Cell("fair", "small n", "mean", paper=0.5, measured=0.51234567, std=0.02, n_seeds=2,
              n_samples=500, status="measured", verdict="match", floor=0.0223),
-        Cell("fair", "large n", "mean", paper=0.5, paper_std=0.1, status="failed", note="a < b & c"),
+        Cell("fair", "large n", "mean", paper=0.5, paper_std=0.1, status="failed", note="<b> & c"),
         Cell("elsewhere", "small n", "mean", paper=0.1, status="cited"),
     ]  # fmt: skip
     return table, cells
@@ -46,7 +46,7 @@ def test_every_format_has_every_number(filled):
         "provenance": {"hardware": ["a <machine>"], "commit": None, "dirty": None, "collected": ""},
     }  # fmt: skip
     page = to_html(table, record, cells, [])
-    assert "0.51±0.02" in page and "a &lt; b &amp; c" in page and "<machine>" not in page
+    assert "0.51±0.02" in page and "&lt;b&gt; &amp; c" in page and "<machine>" not in page
     latex = to_latex(table, "smoke", cells)
     assert r"0.51$\pm$0.02" in latex and latex.count(r"\begin{tabular}") == 1
     text = to_markdown(table, "smoke", cells, [])
@@ -65,12 +65,13 @@ def test_wide_blocks_are_split_to_fit(filled):
         table, wide[:0] + [Cell(**{**c.__dict__, "column": "small n"}) for c in wide[:1]]
     )
     assert _split(block, 100) == [block]
+    metric = Metric("mean", label="mean")
     many = type(block)(
-        Metric("mean", label="mean"),
+        metric,
         tuple(f"column {i}" for i in range(12)),
-        tuple((r, tuple(show(c, Metric("mean")) for c in wide if c.row == r)) for r in ("fair", "biased")),
+        tuple((r, tuple(show(c, metric) for c in wide if c.row == r)) for r in ("fair", "biased")),
         None,
-    )  # fmt: skip
+    )
     parts = _split(many, 100)
     assert len(parts) > 1
     assert tuple(name for part in parts for name in part.columns) == many.columns

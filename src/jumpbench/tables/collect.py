@@ -54,12 +54,12 @@ class Records:
         return self._known.get(run.hash)
 
 
-def collect(table: Table, grid: Sequence[GridCell], records: Records) -> list[Cell]:
-    """All cells of the grid as they stand now."""
-    return [_cell(table, entry, records) for entry in grid]
+def collect(table: Table, grid: Sequence[GridCell], records: Records, scale: str) -> list[Cell]:
+    """All cells of the grid as they stand now; the smoke scale is never compared with the paper."""
+    return [_cell(table, entry, records, scale != "smoke") for entry in grid]
 
 
-def _cell(table: Table, entry: GridCell, records: Records) -> Cell:
+def _cell(table: Table, entry: GridCell, records: Records, compare: bool) -> Cell:
     row, column, metric = entry.row, entry.column, entry.metric
     paper, paper_std = table.paper(row.name, column.name, metric.name)
     base = {
@@ -97,10 +97,11 @@ def _cell(table: Table, entry: GridCell, records: Records) -> Cell:
     mean, spread = fmean(values), stdev(values) if len(values) > 1 else None
     error = _seed_std(metric, spread, len(values))
     se = None if error is None else error / math.sqrt(len(values))
+    comparable = compare and not row.not_target
     return Cell(
         **base, measured=mean, std=spread, n_seeds=len(values),
         n_samples=min(samples) if samples else None, status="measured",
-        verdict=None if row.not_target else verdict(table, metric, mean, error, len(values), paper),
+        verdict=verdict(table, metric, mean, error, len(values), paper) if comparable else None,
         floor=fmean(floors) if floors else None, run_ids=used, uncertainty=se,
         note=problems[0][1] if problems else None,
     )  # fmt: skip

@@ -40,7 +40,7 @@ class Reproduction:
         return outputs_root() / "tables" / self.table.id / self.selection.scale
 
     def cells(self) -> list[Cell]:
-        return collect(self.table, self.grid, self.records)
+        return collect(self.table, self.grid, self.records, self.selection.scale)
 
     def make(self, launcher: str) -> None:
         """Make every run that is not finished; the table files grow while runs end."""
@@ -75,7 +75,7 @@ class Reproduction:
                 k: v for k, v in dataclasses.asdict(self.selection).items() if v and k != "scale"
             },
             "cells": [cell.as_json() for cell in cells],
-            "claims": claim_checks.evaluate(self.table, cells),
+            "claims": claim_checks.evaluate(self.table, cells, self.selection.scale),
             "provenance": {
                 **code_version(),
                 "versions": versions(),

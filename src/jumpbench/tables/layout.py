@@ -106,7 +106,8 @@ def counts(cells: Sequence[Cell]) -> str:
     ):
         if values:
             low, high = min(values), max(values)
-            text += f"; {low if low == high else f'{low} to {high}'} {name} a cell"
+            words = name.removesuffix("s") if high == 1 else name
+            text += f"; {low if low == high else f'{low} to {high}'} {words} a cell"
     return text
 
 
@@ -115,6 +116,8 @@ def notes(table: Table, scale: str, cells: Sequence[Cell]) -> list[str]:
     lines = []
     if table.scales[scale].note:
         lines.append(f"Scale {scale}: {table.scales[scale].note}")
+    if scale == "smoke":
+        lines.append("The smoke scale only shows that everything runs; it is not compared.")
     lines += table.reading
     shown = {cell.row for cell in cells}
     for row in (row for row in table.rows if row.name in shown):
