@@ -1,4 +1,4 @@
-"""Decoding: from a shuffled list back along the denoising schedule, one hypothesis or many."""
+"""Hierarchical beam search: from a shuffled list back along the denoising schedule."""
 
 from collections.abc import Callable, Sequence
 
@@ -58,33 +58,3 @@ def hierarchical_beam(
         source = permutations.gather(1, parent.unsqueeze(-1).expand(-1, -1, n))
         permutations = compose(source, step)
     return Hypotheses(permutations, log_probs)
-
-
-@torch.no_grad()
-def greedy_decoding(
-    reverse: Reverse,
-    lists: int,
-    n: int,
-    schedule: Sequence[int],
-    device: torch.device | str | None = None,
-) -> Tensor:
-    """One greedy reverse step per entry of the schedule, ``(lists, n)``."""
-    permutations = identity(lists, 1, n=n, device=device)
-    for time in reverse_times(schedule):
-        permutations = compose(permutations, reverse(permutations, time).greedy())
-    return permutations.squeeze(1)
-
-
-@torch.no_grad()
-def random_decoding(
-    reverse: Reverse,
-    lists: int,
-    n: int,
-    schedule: Sequence[int],
-    generator: torch.Generator,
-) -> Tensor:
-    """One draw from the reverse chain per list, ``(lists, n)``, on the generator's device."""
-    permutations = identity(lists, 1, n=n, device=generator.device)
-    for time in reverse_times(schedule):
-        permutations = compose(permutations, reverse(permutations, time).sample(generator))
-    return permutations.squeeze(1)
