@@ -8,7 +8,8 @@ from torchmetrics import Metric
 
 from jumpbench.data.lists import Batch
 from jumpbench.data.tsp_solvers import tour_length
-from jumpbench.processes.permutations import apply, inverse
+from jumpbench.metrics.permutation import kendall_tau, kendall_tau_rank
+from jumpbench.processes.permutations import apply
 
 RMSE_BATCH = 64
 
@@ -48,7 +49,7 @@ class ListScores(Metric):
         accuracy, correct = ceilings(batch["groups"])
         self._add(
             kendall_tau=kendall_tau(order, found),
-            kendall_tau_rank=kendall_tau(inverse(order), inverse(found)),
+            kendall_tau_rank=kendall_tau_rank(order, found),
             accuracy=100 * right.all(-1),
             correct=100 * right.double().mean(-1),
             accuracy_ceiling=100 * accuracy,
@@ -126,14 +127,6 @@ class TourScores(ListScores):
             label_length=label,
         )
         self.lists += len(label)
-
-
-def kendall_tau(first: Tensor, second: Tensor) -> Tensor:
-    """tau (B,) of the pairs (first[i], second[i]) of two permutations (B, n): concordant minus
-    discordant pairs i < j over n (n - 1) / 2."""
-    n = first.shape[-1]
-    a, b = ((p.unsqueeze(-1) - p.unsqueeze(-2)).sign() for p in (first, second))
-    return (a * b).sum((-1, -2)).double() / (n * (n - 1))
 
 
 def ceilings(groups: Tensor) -> tuple[Tensor, Tensor]:
