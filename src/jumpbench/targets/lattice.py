@@ -105,7 +105,7 @@ class PairLattice(Target):
         rows = self.grid(self.pair.to(x.device, self.dtype)[x.long()].movedim(-1, -2))
         field = rows.roll(1, -1) + rows.roll(-1, -1) + rows.roll(1, -2) + rows.roll(-1, -2)
         field = field.flatten(-2).movedim(-2, -1) + self.field.to(x.device, self.dtype)
-        return field - field.gather(-1, x.long().unsqueeze(-1))
+        return (field - field.gather(-1, x.long().unsqueeze(-1))).contiguous()
 
     def _local_table(self, device: torch.device) -> tuple[Tensor, Tensor]:
         """Ratios by local configuration, ``(rows, N)``, and the weight of each symbol's code."""
