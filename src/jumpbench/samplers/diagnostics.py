@@ -27,14 +27,15 @@ def autocorrelation(x: Tensor) -> Tensor:
 def integrated_autocorrelation_time(x: Tensor, window: float = 5.0) -> Tensor:
     """tau = 1 + 2 sum of rho(k) over 1 <= k <= M, ``(..., chains, n) -> (...)`` float64.
 
-    M is the smallest lag with M >= ``window`` tau(M) (Sokal's rule). In units of the spacing of
+    M is the smallest lag with M >= ``window`` max(1, tau(M)) (Sokal's rule, which by itself stops too
+    early in chains that alternate). In units of the spacing of
     the draws: ``chains n / tau`` draws are worth as many independent ones. 1 for a constant,
     which no longer chain could tell from a mixed one.
     """
     rho = autocorrelation(x).nan_to_num(nan=0.0)
     tau = 2 * rho[..., 1:].cumsum(-1) + 1
     lag = torch.arange(1, x.shape[-1], device=x.device)
-    enough = lag >= window * tau
+    enough = lag >= window * tau.clamp(min=1)
     # Where no lag is enough the chains are too short; the last one is the best guess.
     stop = torch.where(enough.any(-1), enough.byte().argmax(-1), x.shape[-1] - 2)
     return tau.gather(-1, stop.unsqueeze(-1)).squeeze(-1)

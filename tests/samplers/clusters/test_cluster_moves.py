@@ -1,0 +1,112 @@
+"""Cluster moves against enumerated laws: 20,000 chains from uniform starts, z-scores below 4."""
+
+import math
+
+import pytest
+import torch
+
+from jumpbench.errors import UserError
+from jumpbench.samplers.clusters.bonds import bond_probability, open_bonds
+from jumpbench.samplers.clusters.swendsen_wang import swendsen_wang
+from jumpbench.samplers.clusters.wolff import wolff
+from jumpbench.targets.base import random_states
+from jumpbench.targets.exact import enumerate_law
+from jumpbench.targets.ising import Ising
+from jumpbench.targets.potts import Potts
+from jumpbench.targets.tabular import Tabular
+
+CHAINS = 20_000
+MOVES = [(swendsen_wang, 20), (wolff, 50)]
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def chi_square_z(observed, probs):
+    """z-score of Pearson's statistic, categories expected fewer than 5 times taken together."""
+    expected = probs * observed.sum()
+    rare = expected < 5
+    observed = torch.cat((observed[~rare], observed[rare].sum(0, keepdim=True)))
+    expected = torch.cat((expected[~rare], expected[rare].sum(0, keepdim=True)))
+    keep = expected > 0
+    freedom = int(keep.sum()) - 1
+    statistic = ((observed - expected).square() / expected)[keep].sum()
+    return float((statistic - freedom) / math.sqrt(2 * freedom))
+
+
+@pytest.mark.parametrize(("move", "n_moves"), MOVES)
+@pytest.mark.parametrize("beta", [0.28, 0.6])
+def test_every_state_of_ising_has_its_probability(move, n_moves, beta):
+    target = Ising(3, beta, dtype=torch.float64)
+    law = enumerate_law(target)
+    start = random_states(target, (CHAINS,), generator())
+    x, info = move(target, start, n_moves, generator(1))
+    assert info.n_sweeps == n_moves
+    assert chi_square_z(law.histogram(x, 2) * CHAINS, law.probs) < 4
+    assert chi_square_z(law.histogram(start, 2) * CHAINS, law.probs) > 100
+
+
+@pytest.mark.parametrize(("move", "n_moves"), MOVES)
+@pytest.mark.parametrize(("n_states", "beta"), [(3, 1.005), (4, 0.7)])
+def test_potts_energies_and_symbols_have_their_law(move, n_moves, n_states, beta):
+    target = Potts(3, n_states, beta)
+    law = enumerate_law(target)
+    # Energies are 0..-18; times the symbols of two adjacent sites.
+    classes = n_states**2 * 19
+
+    def category(x):
+        return (-target.energy(x).long() * n_states + x[:, 0]) * n_states + x[:, 1]
+
+    probs = torch.zeros(classes, dtype=torch.float64)
+    probs.index_add_(0, category(law.states), law.probs)
+    x, _ = move(target, random_states(target, (CHAINS,), generator()), n_moves, generator(1))
+    observed = torch.bincount(category(x), minlength=classes).double()
+    assert chi_square_z(observed, probs) < 4
+
+
+@pytest.mark.parametrize("move", [swendsen_wang, wolff])
+def test_the_start_is_left_alone_and_the_seed_decides(move):
+    target = Potts(4, 3, 0.9)
+    start = random_states(target, (5,), generator())
+    before = start.clone()
+    first, _ = move(target, start, 3, generator(1))
+    again, _ = move(target, start, 3, generator(1))
+    assert torch.equal(start, before) and torch.equal(first, again)
+    assert first.shape == start.shape
+    assert not torch.equal(first, move(target, start, 3, generator(2))[0])
+
+
+def test_one_wolff_move_changes_one_cluster_to_one_other_symbol():
+    target = Potts(6, 4, 0.8)
+    start = random_states(target, (200,), generator()).to(torch.uint8)
+    after, _ = wolff(target, start, 1, generator(1))
+    for a, b in zip(start, after, strict=True):
+        changed = a != b
+        assert changed.any()
+        assert len(a[changed].unique()) == len(b[changed].unique()) == 1
+
+
+def test_bonds_open_between_equal_neighbours_at_the_right_rate():
+    for target in (Ising(8, 0.3), Potts(8, 2, 0.6)):
+        probability = bond_probability(target)
+        assert probability == pytest.approx(1 - math.exp(-0.6), rel=1e-12)
+    grid = target.grid(random_states(target, (2000,), generator()))
+    right, down = open_bonds(grid, probability, generator(1))
+    for bonds, axis in ((right, 2), (down, 1)):
+        equal = grid == grid.roll(-1, axis)
+        assert not (bonds & ~equal).any()
+        share = float(bonds.sum() / equal.sum())
+        error = math.sqrt(probability * (1 - probability) / float(equal.sum()))
+        assert abs(share - probability) < 4 * error
+
+
+def test_targets_without_clusters_are_refused():
+    for target, message in (
+        (Ising(4, 0.3, field=0.1), "field"),
+        (Ising(4, 0.3, coupling=-1.0), "coupling"),
+        (Tabular(torch.zeros(2, 2)), "Tabular"),
+    ):
+        for move in (swendsen_wang, wolff):
+            with pytest.raises(UserError, match=message):
+                move(target, torch.zeros(1, target.length, dtype=torch.long), 1, generator())
