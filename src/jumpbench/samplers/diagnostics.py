@@ -27,8 +27,8 @@ def autocorrelation(x: Tensor) -> Tensor:
 def integrated_autocorrelation_time(x: Tensor, window: float = 5.0) -> Tensor:
     """tau = 1 + 2 sum of rho(k) over 1 <= k <= M, ``(..., chains, n) -> (...)`` float64.
 
-    M is the smallest lag with M >= ``window`` max(1, tau(M)) (Sokal's rule, which by itself stops too
-    early in chains that alternate). In units of the spacing of
+    M is the smallest lag with M >= ``window`` max(1, tau(M)): Sokal's rule, which without the 1
+    stops too early in chains that alternate. In units of the spacing of
     the draws: ``chains n / tau`` draws are worth as many independent ones. 1 for a constant,
     which no longer chain could tell from a mixed one.
     """
