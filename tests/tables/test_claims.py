@@ -40,6 +40,8 @@ def test_a_difference_within_two_standard_errors_is_open(decide, gap, expected):
 def test_missing_cells_leave_a_claim_open(decide):
     holds, detail = decide({"best": {"row": "fair"}}, {A: (0.5, 0.01), B: (0.9, 0.01)})
     assert holds is None and "no number" in detail
+    holds, detail = decide({"best": {"row": "fair"}}, {A: (0.5, 0.01)})
+    assert holds is None and "none of its 2 comparisons" in detail
 
 
 def test_order_trend_compare_all_any(decide):

@@ -206,3 +206,29 @@ def test_small_is_compared_and_its_claims_are_decided(project, capsys):
     assert verdicts["fair", "large n"] == "match" and verdicts["biased", "small n"] == "worse"
     assert verdicts["walk", "small n"] is None
     assert "✔ The fair coin is lowest" in capsys.readouterr().out
+
+
+def test_a_mirror_is_named_after_table_and_row(project, monkeypatch):
+    made = []
+    monkeypatch.setattr("jumpbench.tables.training._wandb_key", lambda: True)
+
+    def mirror(**settings):
+        made.append(settings)
+        from lightning.pytorch.loggers import CSVLogger
+
+        return CSVLogger(settings["save_dir"])
+
+    monkeypatch.setattr("toys.mirror", mirror, raising=False)
+    chosen = ["rows=fair", "columns=small n", "+logger._target_=toys.mirror"]
+    assert main(["table", "toy/coins", "scale=smoke", *chosen]) == 0
+    (settings,) = made
+    assert (settings["group"], settings["job_type"]) == ("toy/coins", "fair")
+    assert settings["id"] == plan_run("toy/coin").hash
+
+
+def test_two_processes_train_one_run(project):
+    """Distributed training repeats the run's own command line in its other process."""
+    assert main(["run", "experiment=toy/walk", "trainer.devices=2", "trainer.accelerator=cpu"]) == 0
+    run = plan_run("toy/walk")
+    assert "Starting with 2 processes" in (run.folder / "log.txt").read_text()
+    assert json.loads((run.folder / "metrics.json").read_text())["metrics"]["run/steps"] == 20

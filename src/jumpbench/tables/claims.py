@@ -65,6 +65,8 @@ class _Checker:
         parts = self._check(check)
         if not parts:
             raise self._wrong("there is nothing to compare")
+        if all(math.isnan(z) and holds is None for holds, z, _ in parts):
+            return None, f"open: none of its {len(parts)} comparisons has both numbers"
         for wanted, word in ((False, "fails"), (None, "open")):
             if deciding := [text for holds, _, text in parts if holds is wanted]:
                 return wanted, _listed(f"{word} in {len(deciding)} of {len(parts)}", deciding)

@@ -50,7 +50,16 @@ class Reproduction:
         pending = [run for run in self.runs if not _finished(run)]
         if pending:
             with Terminal(pending, self._refresh) as terminal:
-                engine.launch(pending, terminal)
+                engine.launch(pending, terminal, self._labels())
+
+    def _labels(self) -> dict[str, dict[str, str]]:
+        """What experiment loggers call each run: the first cell that it fills names it."""
+        labels: dict[str, dict[str, str]] = {}
+        for cell in self.grid:
+            for run in cell.runs:
+                row = {"group": self.table.id, "job_type": cell.row.name}
+                labels.setdefault(run.hash, row)
+        return labels
 
     def _refresh(self) -> None:
         if time.monotonic() - self._written >= REFRESH_SECONDS:

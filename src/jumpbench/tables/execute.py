@@ -85,7 +85,7 @@ def _make(folder: Path, config: dict[str, Any], watch: Watch | None, labels: dic
     from lightning import seed_everything
 
     from jumpbench.methods.base import ARTIFACTS
-    from jumpbench.tables.training import last_checkpoint, loggers, our_callbacks, world_size
+    from jumpbench.tables.training import close, loggers, our_callbacks, world_size
 
     started = time.time()
     settings = dict(config["trainer"])
@@ -116,9 +116,39 @@ def _make(folder: Path, config: dict[str, Any], watch: Watch | None, labels: dic
         _convert_="all",
     )
     metrics: dict[str, float | str] = {}
+    try:
+        _stages(trainer, method, data, folder, config, clock, metrics)
+    finally:
+        close(trainer.loggers)
+    if not trainer.is_global_zero:
+        return
+    if method.artifacts:
+        buffer = io.BytesIO()
+        torch.save(method.artifacts, buffer)
+        write_atomic(folder / ARTIFACTS, buffer.getvalue())
+    record = provenance(config, started, str(trainer.strategy.root_device))
+    metrics["run/peak_memory_gb"] = record["peak_memory_gb"]
+    write_json(folder / "provenance.json", record)
+    write_json(folder / "metrics.json", {"metrics": metrics, "seed": config["seed"]})
+
+
+def _stages(
+    trainer: Any,
+    method: Any,
+    data: Any,
+    folder: Path,
+    config: dict[str, Any],
+    clock: Any,
+    metrics: dict[str, float | str],
+) -> None:
+    """Fit and/or test, and fill ``metrics``."""
+    from jumpbench.tables.training import last_checkpoint
+
     for stage in config["stages"]:
         if stage == "fit":
-            trainer.fit(method, datamodule=data, ckpt_path=last_checkpoint(folder))
+            trainer.fit(
+                method, datamodule=data, ckpt_path=last_checkpoint(folder), weights_only=True
+            )
             with disk_errors(folder / "checkpoints"):
                 trainer.save_checkpoint(folder / "checkpoints" / "last.ckpt")
             metrics["run/fit_seconds"] = clock.seconds
@@ -134,16 +164,6 @@ def _make(folder: Path, config: dict[str, Any], watch: Watch | None, labels: dic
             }
         else:
             raise UserError(f"unknown stage '{stage}' in stages; there are: fit, test")
-    if not trainer.is_global_zero:
-        return
-    if method.artifacts:
-        buffer = io.BytesIO()
-        torch.save(method.artifacts, buffer)
-        write_atomic(folder / ARTIFACTS, buffer.getvalue())
-    record = provenance(config, started, str(trainer.strategy.root_device))
-    metrics["run/peak_memory_gb"] = record["peak_memory_gb"]
-    write_json(folder / "provenance.json", record)
-    write_json(folder / "metrics.json", {"metrics": metrics, "seed": config["seed"]})
 
 
 def _cause(error: BaseException | None) -> UserError | None:

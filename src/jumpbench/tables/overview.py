@@ -111,7 +111,7 @@ def make_run(experiment: str, overrides: Sequence[str], launcher: str) -> bool:
     pending = [step for step in run.with_needs() if state_of(step)[0] != "done"]
     if pending:
         with Terminal(pending, lambda: None) as terminal:
-            engine.launch(list({step.hash: step for step in pending}.values()), terminal)
+            engine.launch(list({step.hash: step for step in pending}.values()), terminal, {})
     record = read_metrics(run.folder)
     if record is None:
         return False

@@ -107,6 +107,7 @@ def loggers(folder: Path, config: dict[str, Any], labels: dict[str, str]) -> lis
         found.append(CSVLogger(save_dir=folder, name="", version="training"))
     mirror = dict(config.get("logger") or {})
     if mirror:
+        os.environ.setdefault("WANDB_SILENT", "true")
         if "WandbLogger" in mirror.get("_target_", "") and not _wandb_key():
             mirror["offline"] = True
         found.append(
@@ -116,6 +117,14 @@ def loggers(folder: Path, config: dict[str, Any], labels: dict[str, str]) -> lis
             )
         )  # fmt: skip
     return found or False
+
+
+def close(used: list[Logger]) -> None:
+    """End the mirrors, so that the next run of this process starts its own."""
+    for logger in used:
+        logger.finalize("success")
+        if hasattr(logger.experiment, "finish"):
+            logger.experiment.finish()
 
 
 def _wandb_key() -> bool:

@@ -1,7 +1,7 @@
 """Where runs are made: one interface, one engine per place."""
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from jumpbench.errors import UserError
@@ -21,15 +21,19 @@ class Events(Protocol):
     def waiting(self, run: Run) -> None: ...
 
 
+# run hash -> {"group": table, "job_type": row}
+Labels = Mapping[str, dict[str, str]]
+
+
 class Launcher(Protocol):
     """Makes runs that are not made yet.
 
     ``runs`` come in an order in which every run stands behind its needs. A launcher returns when
     each of them is finished or has failed; one failure never stops the others, and a run that
-    another process is making is waited for, not made twice.
+    another process is making is waited for, not made twice. ``labels`` go to experiment loggers.
     """
 
-    def launch(self, runs: Sequence[Run], events: Events) -> None: ...
+    def launch(self, runs: Sequence[Run], events: Events, labels: Labels) -> None: ...
 
 
 def launcher(name: str) -> Launcher:

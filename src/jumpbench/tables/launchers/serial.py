@@ -9,7 +9,7 @@ from filelock import Timeout
 from omegaconf import OmegaConf
 
 from jumpbench.errors import UserError
-from jumpbench.tables.launchers import Events
+from jumpbench.tables.launchers import Events, Labels
 from jumpbench.tables.plan import Run
 from jumpbench.tables.store import read_failure, read_metrics, run_lock, write_atomic
 
@@ -19,7 +19,7 @@ POLL_SECONDS = 0.5
 class Serial:
     """Makes runs in plan order; one that another process holds is left for later, then awaited."""
 
-    def launch(self, runs: Sequence[Run], events: Events) -> None:
+    def launch(self, runs: Sequence[Run], events: Events, labels: Labels) -> None:
         pending, failed = list(runs), set[str]()
         while pending:
             held: list[Run] = []
@@ -29,7 +29,7 @@ class Serial:
                     events.failed(run, f"it needs {bad[0].id}, which failed")
                 elif (
                     any(need in held for need in run.needs.values())
-                    or (made := self._attempt(run, events)) is None
+                    or (made := self._attempt(run, events, labels)) is None
                 ):
                     held.append(run)
                 elif not made:
@@ -39,7 +39,7 @@ class Serial:
                 time.sleep(POLL_SECONDS)
             pending = held
 
-    def _attempt(self, run: Run, events: Events) -> bool | None:
+    def _attempt(self, run: Run, events: Events, labels: Labels) -> bool | None:
         """True: the run is finished; False: it failed; None: another process is making it."""
         from jumpbench.tables.execute import RunFailed
 
@@ -50,7 +50,7 @@ class Serial:
             with run_lock(run.folder).acquire(timeout=0):
                 if read_metrics(run.folder) is None:
                     events.started(run)
-                    _make(run, events)
+                    _make(run, events, labels.get(run.hash, {}))
                 events.finished(run)
                 return True
         except Timeout:
@@ -70,12 +70,11 @@ class _Progress:
         self._events.progress(self._run, stage, done, total)
 
 
-def _make(run: Run, events: Events) -> None:
+def _make(run: Run, events: Events, labels: dict[str, str]) -> None:
     from jumpbench.tables.execute import RunFailed, execute
     from jumpbench.tables.training import world_size
 
     if world_size(run.config["trainer"]) == 1:
-        labels = {"group": run.slug, "job_type": run.name}
         execute(run.folder, run.placed(), _Progress(run, events), labels)
         return
     # Distributed training starts its other processes by repeating this process's command line,
