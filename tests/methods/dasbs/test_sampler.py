@@ -1,0 +1,166 @@
+"""Tau-leaping: its exact law, its first-order error, the stay-put rule, the path sums."""
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from jumpbench.methods.dasbs.exact import (
+    energy_law,
+    energy_levels,
+    sampler_law,
+    total_variation,
+)
+from jumpbench.methods.dasbs.matching import Reference
+from jumpbench.methods.dasbs.sampler import Grid, Paths, leap, simulate
+from jumpbench.processes.schedules import ModifiedLogLinear
+from jumpbench.processes.uniform import UniformProcess
+from jumpbench.samplers.weights import effective_sample_size, log_normaliser
+from jumpbench.targets.exact import enumerate_law
+from jumpbench.targets.ising import Ising
+
+
+def exact_control(bridge):
+    """log Phi*_t(x) as a network; the time is the same for the whole batch."""
+
+    def control(x, t):
+        return bridge.log_ratios(bridge.phi(t[0].double()))[bridge.index(x)]
+
+    return control
+
+
+def law_after(bridge, n_steps):
+    grid = Grid.uniform(bridge.reference.schedule, n_steps)
+    return sampler_law(exact_control(bridge), bridge.mu, bridge.states, grid)
+
+
+def test_grid_holds_the_exact_integrals():
+    grid = Grid.uniform(ModifiedLogLinear(1.0, 0.5), 7)
+    assert grid.times[0] == 0
+    assert grid.times[-1] == 1
+    assert len(grid.noise) == 7
+    assert sum(grid.noise) == pytest.approx(torch.log(torch.tensor(3.0)).item(), rel=1e-6)
+    with pytest.raises(ValueError, match="infinite noise"):
+        Grid.uniform(ModifiedLogLinear(1.0, 0.0), 7)
+    assert Grid.uniform(ModifiedLogLinear(1.0, 0.0), 7, start=0.01).times[0] == 0.01
+
+
+def test_error_halves_when_the_steps_double(bridge):
+    errors = [float(total_variation(law_after(bridge, m), bridge.nu)) for m in (10, 20, 40, 80)]
+    assert errors[0] < 0.05
+    for coarse, fine in zip(errors[:-1], errors[1:], strict=True):
+        assert 1.8 < coarse / fine < 2.2
+
+
+def test_simulated_ends_have_the_law_that_propagation_gives(bridge):
+    n = 40_000
+    generator = torch.Generator().manual_seed(0)
+    grid = Grid.uniform(bridge.reference.schedule, 12)
+    start = bridge.states[torch.multinomial(bridge.mu, n, True, generator=generator)]
+    paths = simulate(exact_control(bridge), start, grid, bridge.reference, generator)
+    law = law_after(bridge, 12)
+    frequency = torch.bincount(bridge.index(paths.end), minlength=9) / n
+    z = (frequency - law) / (law * (1 - law) / n).sqrt()
+    assert z.abs().max() < 4.5
+    assert torch.equal(paths.start, start)
+    assert paths.invalid.max() == 0
+
+
+def test_rows_that_are_too_large_or_not_finite_stay_put_and_are_counted():
+    x = torch.tensor([[0, 1, 2, 0]])
+    log_control = torch.zeros(1, 4, 3)
+    log_control[0, 1] = 9.0
+    log_control[0, 2, 0] = float("nan")
+    log_control[0, 3, 1] = float("inf")
+    for u in (torch.zeros(1, 4), torch.full((1, 4), 0.999)):
+        new, probability, total, valid = leap(x, log_control, 0.3, u)
+        assert valid.tolist() == [[True, False, False, False]]
+        assert torch.equal(new[:, 1:], x[:, 1:])
+    assert probability[0, 0].tolist() == pytest.approx([0, 0.1, 0.1])
+    assert total[0, 0] == pytest.approx(0.2)
+
+    reference = Reference(UniformProcess(3), ModifiedLogLinear())
+    grid = Grid.uniform(reference.schedule, 5)
+    paths = simulate(lambda x, t: log_control, x, grid, reference, None, path_weights=True)
+    assert paths.invalid.tolist() == pytest.approx([0.75])
+    assert torch.isfinite(paths.log_reference).all()
+
+
+def test_a_symbol_is_drawn_by_inversion():
+    log_control = torch.tensor([[[0.0, 1.0, 2.0]]]).log()  # jump probabilities 0.1 and 0.2
+    x, u = torch.zeros(1, 1, dtype=torch.long), torch.empty(1, 1)
+    drawn = [int(leap(x, log_control, 0.3, u.fill_(v))[0]) for v in (0.0, 0.09, 0.11, 0.29, 0.31)]
+    assert drawn == [1, 1, 2, 2, 0]
+
+
+def test_girsanov_sum_is_the_ratio_of_potentials_at_the_ends(bridge):
+    """Along a path of the exact control, up to the error of the time grid (first order)."""
+    generator = torch.Generator().manual_seed(1)
+    start = bridge.states.repeat(20, 1)
+    errors = []
+    for n_steps in (100, 400):
+        grid = Grid.uniform(bridge.reference.schedule, n_steps)
+        paths = simulate(exact_control(bridge), start, grid, bridge.reference, generator, True)
+        expected = bridge.phi_1.log()[bridge.index(paths.end)]
+        expected = expected - bridge.phi(0.0).log()[bridge.index(paths.start)]
+        errors.append(float((paths.log_girsanov - expected).abs().mean()))
+    assert errors[0] < 0.02
+    assert errors[1] < 0.5 * errors[0]
+
+
+def random_control(x, t):
+    """Some control that has nothing to do with any target, with row sums far below one."""
+    symbol = torch.arange(2)
+    return 0.5 * torch.sin(1.0 + x.float().cumsum(-1)[..., None] + symbol) * (1 + t[:, None, None])
+
+
+def test_path_weights_against_the_model_itself_say_nothing():
+    """Without a memoryless reference any control has weights near one (section 3 of the spec)."""
+    reference = Reference(UniformProcess(2), ModifiedLogLinear(1.0, 0.5))
+    generator = torch.Generator().manual_seed(2)
+    x = torch.randint(2, (2000, 9), generator=generator)
+    grid = Grid.uniform(reference.schedule, 100)
+    paths = simulate(random_control, x, grid, reference, generator, True)
+    assert effective_sample_size(paths.log_girsanov + paths.log_reference) > 0.95
+    assert effective_sample_size(paths.log_reference) < 0.8
+
+
+def test_memoryless_weights_estimate_log_z_with_any_control():
+    """E[exp(log weight)] = Z N^-D exactly, whatever the control and the grid (within 4 s.e.)."""
+    target = Ising(3, 0.2)
+    reference = Reference(UniformProcess(2), ModifiedLogLinear(1.0, 0.0))
+    generator = torch.Generator().manual_seed(3)
+    x = torch.randint(2, (20_000, 9), generator=generator)
+    grid = Grid.uniform(reference.schedule, 60, start=0.01)
+    paths = simulate(random_control, x, grid, reference, generator, True)
+    log_weight = target.log_prob(paths.end) + paths.log_reference
+    states = torch.tensor(2.0).log().item() * 9
+    estimate, error = log_normaliser(log_weight, states)
+    assert error < 0.1
+    assert abs(estimate - enumerate_law(target).log_z) < 4 * error
+
+
+def test_the_loop_never_asks_the_device_for_a_value():
+    reference = Reference(UniformProcess(3), ModifiedLogLinear())
+    grid = Grid.uniform(reference.schedule, 3)
+    with FakeTensorMode():
+        x = torch.zeros(5, 4, dtype=torch.long, device="cuda")
+
+        def control(x, t):
+            return torch.zeros(*x.shape, 3, device="cuda") * t[:, None, None]
+
+        assert simulate(control, x, grid, reference, None, True).end.shape == (5, 4)
+
+
+def test_batches_of_paths_are_joined():
+    part = Paths(*(torch.full((2, 3), i) for i in (0, 1)), torch.zeros(2), torch.ones(2))
+    joined = Paths.concatenate([part, part])
+    assert joined.end.shape == (4, 3)
+    assert joined.log_reference is None
+
+
+def test_energy_laws_put_every_state_at_its_level():
+    energy = torch.tensor([-1.0, 2.0, -1.0000001, 0.5])
+    levels = energy_levels(energy)
+    assert levels.tolist() == [-1.0, 0.5, 2.0]
+    weight = torch.tensor([0.1, 0.2, 0.3, 0.4])
+    assert energy_law(energy, weight, levels).tolist() == pytest.approx([0.4, 0.4, 0.2])
