@@ -27,7 +27,8 @@ class RandomInsertion(Shuffle):
         self._check(sigma)
         target = (sigma == self.n - 1).long().argmax(-1)
         inside = (sigma == insertion(target, self.n)).all(-1)
-        return torch.where(inside, -math.log(self.n), -math.inf).double()
+        result = torch.full(inside.shape, -math.inf, dtype=torch.float64, device=sigma.device)
+        return result.masked_fill_(inside, -math.log(self.n))
 
 
 def insertion(target: Tensor, n: int) -> Tensor:

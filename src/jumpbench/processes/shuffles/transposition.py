@@ -27,7 +27,6 @@ class RandomTransposition(Shuffle):
     def log_prob(self, sigma: Tensor) -> Tensor:
         self._check(sigma)
         moved = (sigma != torch.arange(self.n, device=sigma.device)).sum(-1)
+        stay, swapped = -math.log(self.n), math.log(2) - 2 * math.log(self.n)
         result = torch.full(moved.shape, -math.inf, dtype=torch.float64, device=sigma.device)
-        result[moved == 0] = -math.log(self.n)
-        result[moved == 2] = math.log(2) - 2 * math.log(self.n)
-        return result
+        return result.masked_fill_(moved == 0, stay).masked_fill_(moved == 2, swapped)
