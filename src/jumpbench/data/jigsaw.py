@@ -23,7 +23,8 @@ class Jigsaw(ListData):
     The grid starts at the top left; rows and columns that remain at the right and bottom are
     dropped. ``objects`` are float (B, n, C, s, s) as fed to the network; ``unit`` and
     ``normalised`` are the factors per channel (C,) that take a difference of fed pixels to a
-    difference of pixels in [0, 1] and to one of standardised pixels.
+    difference of pixels in [0, 1] and to one of standardised pixels. ``generated``: use that many
+    generated pictures instead of the dataset (smoke runs; no files needed).
 
     Raises:
         UserError: the image cannot be cut into that many pieces.
@@ -43,6 +44,7 @@ class Jigsaw(ListData):
         valid_size: int = 0,
         seed: int = 0,
         held_out: int = 0,
+        generated: int | None = None,
         root: str | Path | None = None,
     ) -> None:
         if not 2 <= pieces <= self.side // 2:
@@ -55,6 +57,7 @@ class Jigsaw(ListData):
             raise UserError(f"{valid_size} validation lists need held_out >= {valid_size} images")
         self.pieces = pieces
         self.held_out = held_out
+        self.generated = generated
         self.root = root
         self._offset: dict[str, int] = {}
         self._tables: dict[str, Tensor] = {}
@@ -106,19 +109,15 @@ class NoisyMnistJigsaw(Jigsaw):
     """MNIST pixels in [0, 1] plus Normal(0, noise^2) noise that is drawn once, by a fixed seed.
 
     Pieces without ink carry noise only and share a group: nobody can order them.
-    ``generated``: use that many generated digits instead of MNIST (smoke runs; no files needed).
     """
 
     channels, side = 1, 28
     unit = torch.ones(1)
     normalised = torch.full((1,), 1 / MNIST_STD)
 
-    def __init__(
-        self, pieces: int, noise: float = 0.01, generated: int | None = None, **options: object
-    ) -> None:
+    def __init__(self, pieces: int, noise: float = 0.01, **options: object) -> None:
         super().__init__(pieces, **options)
         self.noise = noise
-        self.generated = generated
 
     def images(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         if self.generated:
@@ -141,7 +140,10 @@ class Cifar10Jigsaw(Jigsaw):
     normalised = torch.ones(3)
 
     def images(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        train, test = (load_cifar10(train, self.root)[0] for train in (True, False))
+        if self.generated:
+            train, test = (coloured_digits(self.generated, seed) for seed in (0, 1))
+        else:
+            train, test = (load_cifar10(train, self.root)[0] for train in (True, False))
         ink = torch.ones(1, 1, 32, 32, dtype=torch.bool)
         return train, test, ink.expand(len(train), -1, -1, -1), ink.expand(len(test), -1, -1, -1)
 
@@ -151,6 +153,12 @@ class Cifar10Jigsaw(Jigsaw):
 
     def feed(self, pieces: Tensor, tables: dict[str, Tensor]) -> Tensor:
         return (pieces.float() / 255 - tables["mean"]) / tables["std"]
+
+
+def coloured_digits(size: int, seed: int) -> Tensor:
+    """Generated digits in CIFAR-10's shape, uint8 (size, 3, 32, 32): bright, dim and inverted."""
+    digits = torch.nn.functional.pad(generated_digits(size, seed)[0], (2, 2, 2, 2))
+    return torch.stack([digits, digits // 2, 255 - digits], dim=1)
 
 
 def cut(images: Tensor, pieces: int) -> Tensor:

@@ -41,7 +41,9 @@ class TokenScores(nn.Module):
         return None
 
     def forward(self, tokens: Tensor, length: int) -> Tensor:
-        return self.score(tokens).squeeze(-1)
+        # Neighbours of a long list have close scores: half precision would tie them.
+        with torch.autocast(tokens.device.type, enabled=False):
+            return self.score(tokens.float()).squeeze(-1)
 
 
 class PairScores(nn.Module):

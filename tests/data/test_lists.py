@@ -1,0 +1,201 @@
+"""Lists as every method sees them: true orders, determinism, resuming, sizes, bad input."""
+
+import os
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from jumpbench.data.jigsaw import Cifar10Jigsaw, NoisyMnistJigsaw, coloured_digits, cut
+from jumpbench.data.lists import EpochOrder, take_rows
+from jumpbench.data.mnist import generated_digits
+from jumpbench.data.sorting import SortDigits, SortScalars, sorted_list
+from jumpbench.data.toy_permutation import FixedPermutation
+from jumpbench.errors import DataMissing, UserError
+from jumpbench.processes.permutations import is_permutation
+
+MAKERS = {
+    "digits": lambda **o: SortDigits(4, generated=60, **o),
+    "scalars": lambda **o: SortScalars(4, **o),
+    "mnist pieces": lambda **o: NoisyMnistJigsaw(3, generated=60, **o),
+    "cifar pieces": lambda **o: Cifar10Jigsaw(3, generated=60, **o),
+    "integers": lambda **o: FixedPermutation(7, **o),
+}
+SMALL = {"batch_size": 8, "test_size": 20, "test_batch_size": 8}
+
+
+def batches(data, loader, count):
+    iterator = iter(loader)
+    return [data.on_after_batch_transfer(next(iterator), 0) for _ in range(count)]
+
+
+def same(a, b):
+    return all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
+def test_shapes_and_sizes(maker):
+    data = maker(**SMALL)
+    data.setup()
+    for batch in batches(data, data.train_dataloader(), 2):
+        n = data.length
+        assert batch["objects"].shape[:2] == batch["order"].shape == batch["groups"].shape == (8, n)
+        assert is_permutation(batch["order"]).all()
+    tests = batches(data, data.test_dataloader(), 3)
+    assert [len(batch["order"]) for batch in tests] == [8, 8, 4]
+    assert len(data.test_dataloader()) == 3 and data.val_dataloader() == []
+
+
+@pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
+def test_batches_depend_on_seed_and_number_only(maker):
+    def first(seed, count=3):
+        data = maker(seed=seed, **SMALL)
+        data.setup()
+        return (
+            batches(data, data.train_dataloader(), count),
+            batches(data, data.test_dataloader(), 1)[0],
+        )
+
+    (train, test), (again, test_again), (other, test_other) = first(0), first(0), first(1)
+    assert all(map(same, train, again)) and same(test, test_again) and same(test, test_other)
+    assert not same(train[0], train[1]) and not same(train[0], other[0])
+
+
+@pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
+def test_resuming_continues_with_the_next_batch(maker):
+    whole, resumed = maker(**SMALL), maker(**SMALL)
+    whole.setup()
+    resumed.setup()
+    resumed.trainer = SimpleNamespace(global_step=2, global_rank=0, world_size=1)
+    expected = batches(whole, whole.train_dataloader(), 4)[2:]
+    assert all(map(same, expected, batches(resumed, resumed.train_dataloader(), 2)))
+
+
+def test_processes_draw_different_lists():
+    firsts = []
+    for rank in range(2):
+        data = NoisyMnistJigsaw(2, generated=64, **SMALL)
+        data.setup()
+        data.trainer = SimpleNamespace(global_step=0, global_rank=rank, world_size=2)
+        draws = iter(data.train_dataloader())
+        firsts.append(torch.cat([next(draws)["index"] for _ in range(4)]))
+    assert torch.cat(firsts).unique().numel() == 64  # together one epoch, nothing twice
+
+
+def test_numbers_are_what_their_digits_say():
+    data = SortDigits(6, generated=200, **SMALL)
+    data.setup()
+    draw = next(iter(data.train_dataloader()))
+    batch = data.on_after_batch_transfer(draw, 0)
+    images, labels = generated_digits(200, 0)
+    index = draw["digits"].long()
+    assert index.max() < 200  # training digits only
+    assert next(iter(data.test_dataloader()))["digits"].min() >= 200
+    for b in range(8):
+        values = [int("".join(str(int(labels[d])) for d in digits)) for digits in index[b]]
+        ordered = [values[i] for i in batch["order"][b]]
+        assert ordered == sorted(values)
+        for i, digits in enumerate(index[b]):
+            wide = torch.cat([images[d] for d in digits], dim=1).float() / 255
+            assert torch.equal(batch["objects"][b, i, 0], wide)
+
+
+def test_ties_share_a_group():
+    lists = sorted_list(torch.tensor([[5, 2, 5, 9], [1, 1, 1, 1], [4, 3, 2, 1]]))
+    groups = lists["groups"]
+    assert groups[0, 0] == groups[0, 2] and groups[0].unique().numel() == 3
+    assert groups[1].unique().numel() == 1 and groups[2].unique().numel() == 4
+    assert lists["order"][2].tolist() == [3, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("height", "pieces", "side"), [(28, 3, 9), (28, 5, 5), (28, 6, 4), (32, 3, 10)]
+)
+def test_pieces_come_from_the_top_left_row_by_row(height, pieces, side):
+    image = torch.arange(height * height).float().view(1, 1, height, height)
+    parts = cut(image, pieces)
+    assert parts.shape == (1, pieces**2, 1, side, side)
+    for k in range(pieces**2):
+        top, left = side * (k // pieces), side * (k % pieces)
+        assert torch.equal(parts[0, k, 0], image[0, 0, top : top + side, left : left + side])
+
+
+def test_the_order_puts_the_image_together():
+    data = NoisyMnistJigsaw(4, generated=30, **SMALL)
+    data.setup()
+    draw = next(iter(data.train_dataloader()))
+    batch = data.on_after_batch_transfer(draw, 0)
+    expected = cut(data.tables()["images"][draw["index"]], 4)
+    assert torch.equal(take_rows(batch["objects"], batch["order"]), expected)
+    assert (batch["order"] != torch.arange(16)).any(-1).all()  # presented in random order
+
+
+def test_empty_pieces_share_a_group_and_noise_is_drawn_once():
+    data = NoisyMnistJigsaw(4, generated=30, **SMALL)
+    data.setup()
+    first, second = (data.tables()["images"][i] for i in (0, 0))
+    assert torch.equal(first, second)
+    noise = data.tables()["images"][:30, 0] - generated_digits(30)[0].float() / 255
+    assert abs(noise.std() - 0.01) < 0.0003  # standard error 0.01 / sqrt(2 * 23520) = 5e-5
+    batch = batches(data, data.test_dataloader(), 1)[0]
+    clean = batch["objects"].flatten(2).amax(-1)  # noise alone stays far below any ink
+    for b in range(8):
+        empty = clean[b] < 0.06
+        assert empty.sum() > 1
+        assert batch["groups"][b][empty].unique().numel() == 1
+        assert batch["groups"][b].unique().numel() == 16 - empty.sum() + 1
+
+
+def test_cifar_pixels_are_standardised():
+    data = Cifar10Jigsaw(2, generated=30, **SMALL)
+    data.setup()
+    draw = next(iter(data.train_dataloader()))
+    ordered = data.on_after_batch_transfer(draw, 0)
+    pixels = coloured_digits(30, 0)[draw["index"]].float() / 255
+    back = take_rows(ordered["objects"], ordered["order"])
+    back = back * data.unit.view(3, 1, 1) + torch.tensor([0.4914, 0.4822, 0.4465]).view(3, 1, 1)
+    torch.testing.assert_close(back, cut(pixels, 2))
+
+
+def test_the_fixed_permutation_is_what_the_order_restores():
+    for arbitrary in (False, True):
+        data = FixedPermutation(9, arbitrary=arbitrary, batch_size=5)
+        batch = next(iter(data.train_dataloader()))
+        restored = batch["objects"].gather(-1, batch["order"])
+        assert torch.equal(restored, data.permutation.expand(5, -1))
+        assert (data.permutation == torch.arange(9)).all() != arbitrary
+
+
+def test_epochs_visit_every_image_once():
+    order = EpochOrder(10, seed=3)
+    taken = torch.cat([order.take(first, 4) for first in range(0, 20, 4)])
+    assert sorted(taken[:10].tolist()) == sorted(taken[10:].tolist()) == list(range(10))
+    assert taken[:10].tolist() != taken[10:].tolist()
+    assert torch.equal(EpochOrder(10, 3).take(7, 9), taken[7:16])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SortScalars(1), "nothing to order"),
+        (lambda: SortScalars(3, batch_size=0), "batch_size=0"),
+        (lambda: SortDigits(3, valid_size=5), "held_out > 0"),
+        (lambda: SortDigits(3, generated=10, held_out=10).setup(), "only 10 training digits"),
+        (lambda: NoisyMnistJigsaw(15), "2 to 14 pieces a side"),
+        (lambda: NoisyMnistJigsaw(1), "2 to 14 pieces a side"),
+        (lambda: NoisyMnistJigsaw(2, generated=5, test_size=6).setup(), "there are 5 test images"),
+        (lambda: NoisyMnistJigsaw(2, valid_size=3), "held_out >= 3"),
+    ],
+)
+def test_bad_settings(make, message):
+    with pytest.raises(UserError, match=message):
+        make()
+
+
+def test_no_silent_substitute(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    for data in (SortDigits(3, root=tmp_path), NoisyMnistJigsaw(2, root=tmp_path)):
+        with pytest.raises(DataMissing, match="train-images-idx3-ubyte"):
+            data.setup()
+    with pytest.raises(DataMissing, match="cifar-10-binary"):
+        Cifar10Jigsaw(2, root=tmp_path).setup()
