@@ -232,3 +232,28 @@ def test_two_processes_train_one_run(project):
     run = plan_run("toy/walk")
     assert "Starting with 2 processes" in (run.folder / "log.txt").read_text()
     assert json.loads((run.folder / "metrics.json").read_text())["metrics"]["run/steps"] == 20
+
+
+def test_figures_are_drawn_from_the_runs_and_only_when_they_change(project):
+    table = project / "reproduce/toy/coins.yaml"
+    curves = "{name: c, _target_: jumpbench.tables.figures.curves, metrics: [mean], x: n}"
+    table.write_text(table.read_text() + f"figures: [{curves}]\n")
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    figure = project / "outputs/tables/toy/coins/smoke/figures/c.png"
+    assert figure.with_suffix(".pdf").exists()
+    page = figure.parents[1] / "table.html"
+    assert 'src="figures/c.png"' in page.read_text()
+    before = figure.stat().st_mtime_ns
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    assert figure.stat().st_mtime_ns == before and 'src="figures/c.png"' in page.read_text()
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair,biased"]) == 0
+    assert figure.stat().st_mtime_ns > before
+
+
+def test_a_figure_without_a_function_is_named(project, capsys):
+    table = project / "reproduce/toy/coins.yaml"
+    table.write_text(
+        table.read_text() + "figures: [{name: c, _target_: jumpbench.nothing.at_all}]\n"
+    )
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 2
+    assert "figure 'c' names no function" in capsys.readouterr().err

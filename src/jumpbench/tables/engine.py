@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,14 +14,14 @@ from jumpbench.tables import claims as claim_checks
 from jumpbench.tables import grid as grids
 from jumpbench.tables.collect import Cell, Records, collect
 from jumpbench.tables.console import Terminal, print_table
-from jumpbench.tables.figures import Filled, draw
+from jumpbench.tables.figures import Filled, draw, functions
 from jumpbench.tables.grid import GridCell, Selection
 from jumpbench.tables.launchers import launcher as make_launcher
 from jumpbench.tables.plan import Run
 from jumpbench.tables.provenance import code_version, now, versions
 from jumpbench.tables.render import write_all
 from jumpbench.tables.spec import Table, load
-from jumpbench.tables.store import make_folder, read_json, read_metrics
+from jumpbench.tables.store import make_folder, read_json, read_metrics, write_json
 
 REFRESH_SECONDS = 2.0
 
@@ -49,6 +50,7 @@ class Reproduction:
         self.write()  # a malformed claim or an unwritable folder is told before anything runs
         pending = [run for run in self.runs if not _finished(run)]
         if pending:
+            functions(self.table)  # so is a figure that cannot be drawn
             with Terminal(pending, self._refresh) as terminal:
                 engine.launch(pending, terminal, self._labels())
 
@@ -115,17 +117,17 @@ class Reproduction:
         }  # fmt: skip
 
     def _figures(self, cells: Sequence[Cell]) -> list[Path]:
-        """Draw the figures, or keep those on disk if they are newer than every run."""
+        """Draw the figures, or keep those on disk if they show the same runs."""
         folder = self.folder / "figures"
-        paths = [folder / f"{entry.get('name')}.png" for entry in self.table.figures]
-        drawn = [path for path in paths if path.exists()]
-        if not any(cell.status == "measured" for cell in cells):
+        shown = sorted({run for c in cells if c.status == "measured" for run in c.run_ids})
+        if not shown or not self.table.figures:
             return []
-        changed = [run.folder / "metrics.json" for run in self.runs]
-        newest = max((p.stat().st_mtime for p in changed if p.exists()), default=0.0)
-        if len(drawn) == len(paths) and all(p.stat().st_mtime >= newest for p in drawn):
-            return drawn
-        return draw(Filled(self.table, self.grid, cells), folder)
+        stamp, content = folder / "drawn.json", {"figures": list(self.table.figures), "runs": shown}
+        if stamp.exists() and json.loads(stamp.read_text()) == content:
+            return [path for path in sorted(folder.glob("*.png"))]
+        drawn = draw(Filled(self.table, self.grid, cells), folder)
+        write_json(stamp, content)
+        return drawn
 
 
 def _finished(run: Run) -> bool:

@@ -1,7 +1,7 @@
 """Figures of a table: functions ``f(table, **kwargs) -> matplotlib Figure`` named in its file."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ from jumpbench.errors import UserError
 from jumpbench.tables.collect import Cell
 from jumpbench.tables.grid import GridCell
 from jumpbench.tables.spec import Table
+from jumpbench.tables.store import disk_errors, make_folder
 
 
 class Filled:
@@ -50,35 +51,43 @@ class Filled:
         return [record["metrics"] for record in found if record is not None]
 
 
-def draw(filled: Filled, folder: Path) -> list[Path]:
-    """Draw every figure of the table as png and pdf; a figure without numbers yet is left out.
+def functions(table: Table) -> list[tuple[str, Callable[..., Any], dict[str, Any]]]:
+    """(name, function, arguments) of every figure of a table.
 
     Raises:
         UserError: a figure names a function that does not exist.
     """
+    from hydra.errors import InstantiationException
+    from hydra.utils import get_method
+
+    found = []
+    for entry in table.figures:
+        arguments = dict(entry)
+        name, target = str(arguments.pop("name", "figure")), arguments.pop("_target_", None)
+        try:
+            found.append((name, get_method(str(target)), arguments))
+        except (ImportError, ValueError, InstantiationException, AttributeError):
+            line = f"{table.id}: figure '{name}' names no function: {target}"
+            raise UserError(line) from None
+    return found
+
+
+def draw(filled: Filled, folder: Path) -> list[Path]:
+    """Draw every figure of the table as png and pdf; one without numbers yet is left out."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
-    from hydra.errors import InstantiationException
-    from hydra.utils import get_method
 
     paths = []
-    for entry in filled.table.figures:
-        arguments = dict(entry)
-        name, target = arguments.pop("name", None), arguments.pop("_target_", None)
-        try:
-            function = get_method(str(target))
-        except (ImportError, ValueError, InstantiationException, AttributeError):
-            raise UserError(
-                f"{filled.table.id}: figure '{name}' names no function: {target}"
-            ) from None
+    for name, function, arguments in functions(filled.table):
         figure = function(filled, **arguments)
         if figure is None:
             continue
-        folder.mkdir(parents=True, exist_ok=True)
-        for suffix in ("png", "pdf"):
-            figure.savefig(folder / f"{name}.{suffix}", dpi=150, bbox_inches="tight")
+        make_folder(folder)
+        with disk_errors(folder):
+            for suffix in ("png", "pdf"):
+                figure.savefig(folder / f"{name}.{suffix}", dpi=150, bbox_inches="tight")
         plt.close(figure)
         paths.append(folder / f"{name}.png")
     return paths

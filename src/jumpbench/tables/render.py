@@ -118,7 +118,7 @@ def to_html(
         parts.append("<h2>The paper's claims, as measured</h2><ul>")
         parts += [
             f'<li class="{str(c["holds"]).lower().replace("none", "null")}">{e(c["text"])}'
-            f"<small>{HOLDS[c['holds']]}: {e(c['detail'])}</small></li>"
+            f"<small>{e(c['detail'])}</small></li>"
             for c in record["claims"]
         ]
         parts.append("</ul>")
