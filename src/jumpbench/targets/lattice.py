@@ -1,6 +1,7 @@
 """Pair interactions on the periodic square lattice: what the Ising and the Potts model share."""
 
 from itertools import combinations_with_replacement
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -8,8 +9,8 @@ from torch import Tensor
 from jumpbench.errors import UserError
 from jumpbench.targets.base import Target
 
-# Above this many rows a table of local configurations leaves the first-level cache and loses.
-_LARGEST_TABLE = 4096
+# With six symbols the table of local configurations would leave the processor's cache.
+_MOST_SYMBOLS_IN_A_TABLE = 5
 
 
 class PairLattice(Target):
@@ -54,7 +55,7 @@ class PairLattice(Target):
         self.dtype = dtype
         self.pair = pair.double()
         self.field = field.double()
-        self._tables: dict[torch.device, tuple[Tensor, Tensor]] = {}
+        self._tables: dict[torch.device, _LocalTable] = {}
 
     def grid(self, x: Tensor) -> Tensor:
         """``(..., D) -> (..., L, L)``, rows first."""
@@ -80,25 +81,18 @@ class PairLattice(Target):
             out.shape != shape or out.dtype != self.dtype or not out.is_contiguous()
         ):
             raise UserError(f"out must be contiguous, {self.dtype}, of shape {shape}")
-        weights = _count_weights(self.n_states)
-        stride = 4 * weights[-1] + 1
-        if self.n_states * stride > _LARGEST_TABLE:
+        if self.n_states > _MOST_SYMBOLS_IN_A_TABLE:
             ratios = self._ratios_by_rows(x)
             return ratios if out is None else out.copy_(ratios)
-        table, weight = self._local_table(x.device)
-        states = self.grid(x.reshape(-1, self.length))
+        local = self._tables.get(x.device) or self._local_table(x.device)
+        states = x.reshape(-1, self.size, self.size)
+        symbols = states.to(local.weights.dtype)
         # For two symbols the weights are the symbols themselves.
-        values = states.to(weight.dtype) if self.n_states == 2 else _take(weight, states)
-        code = _neighbor_sum(values).int().add_(states.int(), alpha=stride)
+        values = symbols if self.n_states == 2 else _take(local.weights, states)
+        code = torch.add(_neighbor_sum(values), symbols, alpha=local.stride).int().view(-1)
         if out is None:
             out = torch.empty(shape, dtype=self.dtype, device=x.device)
-        wide = _wide_type(self.dtype, self.n_states)
-        if wide is None:
-            torch.index_select(table, 0, code.view(-1), out=out.view(-1, self.n_states))
-        else:  # a row of ratios moves as one 8- or 16-byte number
-            torch.index_select(
-                table.view(wide).view(-1), 0, code.view(-1), out=out.view(wide).view(-1)
-            )
+        torch.index_select(local.rows, 0, code, out=local.as_rows(out))
         return out
 
     def _ratios_by_rows(self, x: Tensor) -> Tensor:
@@ -107,29 +101,43 @@ class PairLattice(Target):
         field = field.flatten(-2).movedim(-2, -1) + self.field.to(x.device, self.dtype)
         return (field - field.gather(-1, x.long().unsqueeze(-1))).contiguous()
 
-    def _local_table(self, device: torch.device) -> tuple[Tensor, Tensor]:
-        """Ratios by local configuration, ``(rows, N)``, and the weight of each symbol's code."""
-        if device not in self._tables:
-            weights = _count_weights(self.n_states)
-            stride = 4 * weights[-1] + 1
-            table = torch.zeros(self.n_states, stride, self.n_states, dtype=torch.float64)
-            for neighbors in combinations_with_replacement(range(self.n_states), 4):
-                field = self.pair[list(neighbors)].sum(0) + self.field
-                table[:, sum(weights[k] for k in neighbors)] = field - field[:, None]
-            small = torch.uint8 if 4 * weights[-1] < 256 else torch.int16
-            self._tables[device] = (
-                table.view(-1, self.n_states).to(device, self.dtype),
-                torch.tensor(weights, dtype=small, device=device),
-            )
+    def _local_table(self, device: torch.device) -> "_LocalTable":
+        weights = [0] + [5**k for k in range(self.n_states - 1)]
+        stride = 4 * weights[-1] + 1
+        table = torch.zeros(self.n_states, stride, self.n_states, dtype=torch.float64)
+        for neighbors in combinations_with_replacement(range(self.n_states), 4):
+            field = self.pair[list(neighbors)].sum(0) + self.field
+            table[:, sum(weights[k] for k in neighbors)] = field - field[:, None]
+        rows = table.view(-1, self.n_states).to(device, self.dtype)
+        small = torch.uint8 if len(rows) <= 256 else torch.int16
+        wide = {8: torch.int64, 16: torch.complex128}.get(self.n_states * self.dtype.itemsize)
+        self._tables[device] = _LocalTable(
+            rows if wide is None else rows.view(wide).view(-1),
+            torch.tensor(weights, dtype=small, device=device),
+            stride,
+        )
         return self._tables[device]
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "_tables": {}}
 
 
-def _count_weights(n_states: int) -> list[int]:
-    """Weights whose sums over four neighbours tell how often each symbol occurs: 0, 1, 5, 25 ..."""
-    return [0] + [5**k for k in range(n_states - 1)]
+class _LocalTable(NamedTuple):
+    """The ratios at a site by its symbol x and its neighbours' symbols.
+
+    ``rows``: ``(R, N)``, or ``(R,)`` numbers of 8 or 16 bytes that hold N ratios each, so that a
+    lookup moves them as one; R = N ``stride``. ``weights``: of the symbols, 0, 1, 5, 25, ..., whose
+    sum over four neighbours tells how often each occurs; the row is x ``stride`` + that sum.
+    """
+
+    rows: Tensor
+    weights: Tensor
+    stride: int
+
+    def as_rows(self, out: Tensor) -> Tensor:
+        if self.rows.ndim == 2:
+            return out.view(-1, out.shape[-1])
+        return out.view(self.rows.dtype).view(-1)
 
 
 def _take(table: Tensor, index: Tensor) -> Tensor:
@@ -150,8 +158,3 @@ def _neighbor_sum(values: Tensor) -> Tensor:
     total = padded[: 1 - width] + padded[width - 1 :]
     total = total[: -1 - width] + total[width + 1 :]
     return total.as_strided((batch, size, size), (width * width, width, 1), 1)
-
-
-def _wide_type(dtype: torch.dtype, n_states: int) -> torch.dtype | None:
-    """A type as long as a row of ``n_states`` numbers, if there is one."""
-    return {8: torch.int64, 16: torch.complex128}.get(n_states * dtype.itemsize)
