@@ -1,5 +1,7 @@
 """The alternation: half bridges contract to the bridge, and so does the iteration inside one."""
 
+from itertools import pairwise
+
 import torch
 
 from jumpbench.methods.dasbs.exact import total_variation
@@ -30,7 +32,7 @@ def test_alternating_stages_lower_the_divergence_from_the_target(bridge):
         torch.testing.assert_close(regressed[other], expected[other], rtol=0, atol=1e-12)
         phihat_1 = update
     assert divergences[0] > 1e-3
-    assert all(b < 0.5 * a for a, b in zip(divergences[:-1], divergences[1:], strict=True))
+    assert all(b < 0.5 * a for a, b in pairwise(divergences))
 
 
 def test_regressing_on_its_own_coupling_converges_monotonically(bridge):
@@ -47,15 +49,11 @@ def test_regressing_on_its_own_coupling_converges_monotonically(bridge):
     errors = []
     for _ in range(3):
         paths = torch.eye(n).double()
-        for t, after in zip(times[:-1], times[1:], strict=True):
-            law = (
-                bridge.kernel(0.0, t)[:, None]
-                * bridge.kernel(t, 1.0).T
-                / bridge.kernel(0, 1.0)[..., None]
-            )  # (x0, x1, x)
+        for t, after in pairwise(times):
+            law = bridge.kernel(0.0, t)[:, None] * bridge.kernel(t, 1.0).T  # (x0, x1, x)
+            law = law / bridge.kernel(0.0, 1.0)[..., None]
             joint = torch.einsum("ij,ijx->xj", coupling, law)
             weights = joint / joint.sum(1, keepdim=True)
-            # The process starts from mu; at t = 0 the bridge law of x is x_0 itself.
             phi = (weights[..., None, None] * targets).sum(1)
             noise = as_tensor(reference.schedule.integral(t, after))
             jump = (phi * noise / 3).masked_fill(current, 0)
@@ -64,5 +62,5 @@ def test_regressing_on_its_own_coupling_converges_monotonically(bridge):
             paths = paths @ step
         coupling = bridge.mu[:, None] * paths
         errors.append(float(total_variation(coupling.flatten(), optimum.flatten())))
-    assert all(b < a for a, b in zip(errors[:-1], errors[1:], strict=True))
+    assert all(b < a for a, b in pairwise(errors))
     assert errors[-1] < 0.2 * errors[0]

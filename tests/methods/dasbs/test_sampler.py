@@ -1,5 +1,7 @@
 """Tau-leaping: its exact law, its first-order error, the stay-put rule, the path sums."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -47,7 +49,7 @@ def test_grid_holds_the_exact_integrals():
 def test_error_halves_when_the_steps_double(bridge):
     errors = [float(total_variation(law_after(bridge, m), bridge.nu)) for m in (10, 20, 40, 80)]
     assert errors[0] < 0.05
-    for coarse, fine in zip(errors[:-1], errors[1:], strict=True):
+    for coarse, fine in pairwise(errors):
         assert 1.8 < coarse / fine < 2.2
 
 
