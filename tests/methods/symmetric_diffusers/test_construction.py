@@ -1,0 +1,48 @@
+import math
+
+import pytest
+import torch
+
+from jumpbench.methods.symmetric_diffusers.construction import chain_to, push_forward
+from jumpbench.seeding import make_generator
+
+
+def laws(target, n):
+    start = torch.full((math.factorial(n),), 1 / math.factorial(n), dtype=torch.float64)
+    result = [start]
+    for scores in chain_to(target, n):
+        result.append(push_forward(result[-1], scores))
+    return result
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_any_law_is_reached(n):
+    generator = make_generator(n, "targets")
+    size = math.factorial(n)
+    targets = torch.rand(4, size, generator=generator, dtype=torch.float64)
+    targets[1, ::3] = 0  # some states without mass
+    targets[2] = torch.eye(size)[size // 2]  # a point mass
+    targets[3, size // 2 :] = 0  # nothing left before the last pairs
+    for target in targets / targets.sum(-1, keepdim=True):
+        final = laws(target, n)[-1]
+        assert (final - target).abs().max() < 1e-15 * size
+
+
+def test_worked_example():
+    steps = laws(torch.tensor([0.25, 0.5, 0, 0.25, 0, 0], dtype=torch.float64), 3)
+    expected = [
+        [1 / 6] * 6,
+        [0, 1, 0, 0, 0, 0],
+        [0.25, 0.75, 0, 0, 0, 0],
+        [0, 0.75, 0, 0.25, 0, 0],
+        [0.25, 0.5, 0, 0.25, 0, 0],
+    ]
+    assert len(steps) == len(expected)
+    for law, masses in zip(steps, expected, strict=True):
+        assert law.tolist() == pytest.approx(masses, abs=1e-15)
+
+
+@pytest.mark.parametrize("target", [[0.5, 0.6], [-0.1, 1.1], [1.0]])
+def test_targets_that_are_no_laws_are_refused(target):
+    with pytest.raises(ValueError, match="probability vector of 2"):
+        list(chain_to(torch.tensor(target), 2))
