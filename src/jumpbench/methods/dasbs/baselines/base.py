@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from jumpbench.errors import UserError
 from jumpbench.methods.base import Method, load_artifacts
 from jumpbench.metrics.lattice import lattice_metrics
-from jumpbench.samplers.weights import effective_sample_size, log_mean_exp
+from jumpbench.samplers.weights import effective_sample_size, log_normaliser
 from jumpbench.seeding import derive_seed
 from jumpbench.targets.base import DiscreteTarget, check_target, random_states
 
@@ -26,7 +26,7 @@ class WeightedSampler(Method):
 
     A subclass writes ``training_step``, :meth:`draw` and :meth:`start_from`. The test stage draws
     one batch of chains per test batch and logs, without reweighting the samples, the metrics
-    against the ground truth, ``ess = (mean w)^2 / mean w^2`` and ``log_z = log mean w``.
+    against the ground truth, ``ess = (mean w)^2 / mean w^2``, ``log_z = log mean w`` and its standard error.
 
     Args:
         target: the law to sample; it must be positive.
@@ -125,11 +125,8 @@ class WeightedSampler(Method):
         if self.trainer.world_size > 1:
             samples = self.all_gather(samples).flatten(0, 1)
             log_weights = self.all_gather(log_weights).flatten()
-        values = {
-            "n_samples": len(samples),
-            "ess": effective_sample_size(log_weights),
-            "log_z": log_mean_exp(log_weights),
-        }
+        values = {"n_samples": len(samples), "ess": effective_sample_size(log_weights)}
+        values["log_z"], values["log_z_error"] = log_normaliser(log_weights)
         if self.ground_truth is not None:
             truth = load_artifacts(self.ground_truth, self.device)["samples"]
             values |= self.metrics(self.target, samples, truth)
