@@ -85,7 +85,7 @@ def sweeps(device: str) -> list[dict[str, Any]]:
         "Swendsen-Wang sweep, 128 x 24 x 24, critical; other: union-find per bond",
         lambda: swendsen_wang(target, x, 1, generator),
         lambda: plain_sweep(states, 24, 2 * CRITICAL),
-        repeats=5,
+        repeats=7,
     )
     right, down = (
         bonds.cpu() for bonds in open_bonds(target.grid(x), bond_probability(target), generator)
@@ -94,7 +94,7 @@ def sweeps(device: str) -> list[dict[str, Any]]:
         "cluster labels on the CPU: graph search; other: pointer jumping",
         lambda: labels_by_search(right, down),
         lambda: labels_by_propagation(right, down),
-        repeats=5,
+        repeats=7,
     )
     return [swept, labelled]
 
@@ -108,7 +108,7 @@ def metropolis(device: str) -> dict[str, Any]:
         "Metropolis sweep of 576 steps, 128 chains; other: one Swendsen-Wang sweep",
         lambda: lattice_metropolis(target, x, 576, generator),
         lambda: swendsen_wang(target, x, 1, generator),
-        repeats=5,
+        repeats=7,
     )
 
 

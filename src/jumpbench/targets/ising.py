@@ -33,7 +33,7 @@ class Ising(PairLattice):
 
     def spins(self, x: Tensor) -> Tensor:
         """2x - 1 in the target's dtype."""
-        return x.to(self.dtype).mul_(2).sub_(1)
+        return x.to(self.dtype, copy=True).mul_(2).sub_(1)
 
     def energy(self, x: Tensor) -> Tensor:
         """E(x), ``(..., D) -> (...)``, not multiplied by beta."""

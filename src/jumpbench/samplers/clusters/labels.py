@@ -28,10 +28,10 @@ def cluster_labels(right: Tensor, down: Tensor) -> tuple[Tensor, int]:
 
 
 @lru_cache(maxsize=8)
-def _neighbors(batch: int, size: int) -> Tensor:
+def _neighbors(batch: int, size: int) -> np.ndarray:
     """Flat index of the right and the lower neighbour, ``(B, L, L, 2)`` int32."""
-    site = torch.arange(batch * size * size, dtype=torch.int32).view(batch, size, size)
-    return torch.stack((site.roll(-1, 2), site.roll(-1, 1)), -1)
+    site = np.arange(batch * size * size, dtype=np.int32).reshape(batch, size, size)
+    return np.stack((np.roll(site, -1, 2), np.roll(site, -1, 1)), -1)
 
 
 def labels_by_search(right: Tensor, down: Tensor) -> tuple[Tensor, int]:
@@ -41,10 +41,9 @@ def labels_by_search(right: Tensor, down: Tensor) -> tuple[Tensor, int]:
     """
     batch, size, _ = right.shape
     n_sites = right.numel()
-    opened = torch.stack((right, down), -1)
     starts = np.zeros(n_sites + 1, dtype=np.int32)
-    np.cumsum(opened.sum(-1, dtype=torch.int32).view(-1).numpy(), out=starts[1:])
-    ends = _neighbors(batch, size)[opened].numpy()
+    np.cumsum((right.int() + down.int()).view(-1).numpy(), out=starts[1:])
+    ends = _neighbors(batch, size)[torch.stack((right, down), -1).numpy()]
     graph = csr_matrix((np.ones(len(ends)), ends, starts), shape=(n_sites, n_sites))
     count, labels = connected_components(graph, directed=False)
     return torch.from_numpy(labels).view(batch, size, size), int(count)
