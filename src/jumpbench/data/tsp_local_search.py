@@ -11,6 +11,7 @@ from torch import Tensor
 
 TOLERANCE = 1e-9  # a move must shorten the tour by more than this, or rounding could cycle
 MOVES_PER_CHECK = 8  # moves between looks at which instances are done (each look is a host sync)
+CPU_ENTRIES = 2**16  # distances in hand at a time on a CPU
 
 
 @dataclass
@@ -40,9 +41,16 @@ def local_search(coords: Tensor, tours: Tensor, or_opt: bool = False) -> Tensor:
     three consecutive nodes elsewhere in either direction. Best improvement, until no move
     shortens the tour by more than 1e-9. Arithmetic in float64.
     """
-    if coords.shape[-2] < 4:
+    n = coords.shape[-2]
+    if n < 4:
         return tours.clone()  # all tours of three nodes are one cycle
-    coords, tours = coords.double(), tours.clone()
+    # on a CPU the (n, n) matrices of all instances in hand should stay in its cache
+    chunk = max(1, CPU_ENTRIES // n**2) if coords.device.type == "cpu" else len(coords)
+    parts = zip(coords.double().split(chunk), tours.split(chunk), strict=True)
+    return torch.cat([_descend(points, part.clone(), or_opt) for points, part in parts])
+
+
+def _descend(coords: Tensor, tours: Tensor, or_opt: bool) -> Tensor:
     active = torch.arange(len(tours), device=tours.device)
     while len(active):
         current, points = tours[active], coords[active]

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import Optimizer
@@ -63,9 +64,10 @@ class DiffSort(OrderingBaseline):
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         objects, order = batch["objects"], batch["order"]
         ranks = self.network(objects).float()
-        loss = matrix_loss(self.soft(ranks)[1], order)
-        if self.hard is not None:
-            loss = loss + self.hard_weight * object_loss(self.hard(ranks)[1], objects, order)
+        with torch.autocast(self.device.type, enabled=False):
+            loss = matrix_loss(self.soft(ranks)[1], order)
+            if self.hard is not None:
+                loss = loss + self.hard_weight * object_loss(self.hard(ranks)[1], objects, order)
         self.log("train/loss", loss.detach())
         return loss
 

@@ -47,8 +47,11 @@ class GumbelSinkhorn(OrderingBaseline):
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         log_alpha = self.network(batch["objects"]).float()
         generator = self.generator("gumbel")
-        soft = gumbel_sinkhorn(log_alpha, self.temperature, self.n_samples, generator, self.rounds)
-        loss = reassembly_loss(soft, batch["objects"], batch["order"])
+        with torch.autocast(self.device.type, enabled=False):
+            soft = gumbel_sinkhorn(
+                log_alpha, self.temperature, self.n_samples, generator, self.rounds
+            )
+            loss = reassembly_loss(soft, batch["objects"], batch["order"])
         self.log("train/loss", loss.detach())
         return loss
 
