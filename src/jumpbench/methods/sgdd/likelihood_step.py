@@ -7,7 +7,7 @@ from torch import Tensor
 
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.samplers.categorical import sample_categorical
-from jumpbench.samplers.mcmc.metropolis import at_site, single_site_metropolis
+from jumpbench.samplers.mcmc.metropolis import Delta, at_site, single_site_metropolis
 
 
 class StepInfo(NamedTuple):
@@ -29,6 +29,17 @@ class LikelihoodStep(Protocol):
         n_states: int,
         generator: torch.Generator,
     ) -> tuple[Tensor, StepInfo]: ...
+
+
+def tied(delta: Delta, x: Tensor, penalty: float) -> Delta:
+    """``delta`` of log p(y|z) - penalty * d(x, z), from that of log p(y|z)."""
+
+    def tied_delta(z: Tensor, site: Tensor, token: Tensor) -> Tensor:
+        anchor = at_site(x, site)
+        further = (token != anchor).float() - (at_site(z, site) != anchor).float()
+        return delta(z, site, token) - penalty * further
+
+    return tied_delta
 
 
 class MetropolisStep:
@@ -54,14 +65,8 @@ class MetropolisStep:
     ) -> tuple[Tensor, StepInfo]:
         start = previous if self.from_previous else x
         delta, commit = likelihood.changes(start)
-
-        def tied_delta(z: Tensor, site: Tensor, token: Tensor) -> Tensor:
-            anchor = at_site(x, site)
-            further = (token != anchor).float() - (at_site(z, site) != anchor).float()
-            return delta(z, site, token) - penalty * further
-
         z, info = single_site_metropolis(
-            tied_delta, start, self.n_proposals, n_states, generator, commit
+            tied(delta, x, penalty), start, self.n_proposals, n_states, generator, commit
         )
         share = info.accepted.double().mean() / max(1, self.n_proposals)
         return z, StepInfo(share, self.n_proposals + 1)

@@ -151,7 +151,6 @@ class ProductPrior(Prior):
             raise ValueError("the law of a product prior is a vector (N,) of positive numbers")
         super().__init__(law.numel(), length, **options)
         self.law = law / law.sum()
-        self._kernels: dict[tuple, list[SiteKernel]] = {}
 
     def score(self, x: Tensor, t: float) -> Tensor:
         marginal = self.process.propagate(self.law[None], self.schedule.total(t))[0].to(x.device)
@@ -175,16 +174,11 @@ class ProductPrior(Prior):
         return matrix
 
     def reverse_steps(self, times: Sequence[float]) -> list[Transition]:
-        key = tuple(times)
-        if key not in self._kernels:
-            matrices = torch.stack([self.step_matrix(t, s) for t, s in pairwise(times)])
-            self._kernels[key] = SiteKernel.stack(matrices, network_calls=1)
-        return self._kernels[key]
+        matrices = torch.stack([self.step_matrix(t, s) for t, s in pairwise(times)])
+        return SiteKernel.stack(matrices, network_calls=1)
 
     def denoisers(self, times: Sequence[float], n_steps: int) -> list[Transition]:
-        key = (n_steps, *times)
-        if key not in self._kernels:
-            grids = [clean_grid(t, n_steps) for t in times]
-            matrices = torch.stack([self.clean_matrix(grid) for grid in grids])
-            self._kernels[key] = SiteKernel.stack(matrices, network_calls=n_steps + 1)
-        return self._kernels[key]
+        grids = [clean_grid(t, n_steps) for t in times]
+        matrices = torch.stack([self.clean_matrix(grid) for grid in grids])
+        calls = [len(grid) for grid in grids]
+        return SiteKernel.stack(matrices, network_calls=calls)

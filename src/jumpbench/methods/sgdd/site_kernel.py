@@ -1,8 +1,8 @@
 """One categorical draw per site from a fixed table of laws: the fast form of a prior step.
 
 Where sites are independent and alike, any composition of reverse steps is one N x N matrix per
-site. Its rows are held as alias tables (Walker 1977) packed into 31-bit words: a draw takes one
-word of random bits and one look-up, whatever N is.
+site. The rows of such a matrix are held as alias tables (Walker 1977) packed into 31-bit words: a
+draw takes one word of random bits and one look-up, whatever N is.
 """
 
 import torch
@@ -12,18 +12,20 @@ _WORD = 31
 
 
 class SiteKernel:
-    """x_i -> v with probability ``matrix[x_i, v]``, all sites and chains at once.
+    """r -> v with probability ``matrix[r, v]``, for row numbers r of all sites and chains at once.
+
+    For a move of symbols the rows are the current symbols and the matrix is N x N.
 
     The random word of a draw has k = ceil(log2 N) bits that choose a column of the alias table
     and 31 - k that choose between the column and its alias, so every probability is right to
     2^(k-32) (1.5e-8 for N = 50) and an impossible symbol is never drawn.
 
     Args:
-        matrix: row-stochastic (N, N).
+        matrix: row-stochastic (R, N).
         network_calls: score evaluations that a prior without this closed form would have needed.
 
     Raises:
-        ValueError: a matrix that is not square, or rows that are negative or do not sum to 1.
+        ValueError: rows that are negative or do not sum to 1.
     """
 
     def __init__(self, matrix: Tensor, network_calls: int = 0) -> None:
@@ -37,18 +39,20 @@ class SiteKernel:
         self._table = table.reshape(-1)
 
     @classmethod
-    def stack(cls, matrices: Tensor, network_calls: int = 0) -> list["SiteKernel"]:
-        """One kernel per matrix (S, N, N); their tables are made in one go."""
+    def stack(cls, matrices: Tensor, network_calls: int | list[int] = 0) -> list["SiteKernel"]:
+        """One kernel per matrix (S, R, N); their tables are made in one go."""
         _check(matrices)
+        if isinstance(network_calls, int):
+            network_calls = [network_calls] * len(matrices)
         kernels = []
-        for matrix, table in zip(matrices, pack_alias(matrices), strict=True):
+        for parts in zip(matrices, pack_alias(matrices), network_calls, strict=True):
             kernel = cls.__new__(cls)
-            kernel._set(matrix, table, network_calls)
+            kernel._set(*parts)
             kernels.append(kernel)
         return kernels
 
     def __call__(self, x: Tensor, generator: torch.Generator) -> Tensor:
-        """Draws for symbols ``x`` of any shape; the result is int32, of the same shape."""
+        """Draws for rows ``x`` of any shape; the result is int32, of the same shape."""
         if self._table.device != x.device:
             self._table = self._table.to(x.device)
         size, columns = x.numel(), 2**self._bits
@@ -69,8 +73,6 @@ def _column_bits(n_states: int) -> int:
 
 
 def _check(matrix: Tensor) -> None:
-    if matrix.ndim < 2 or matrix.shape[-1] != matrix.shape[-2]:
-        raise ValueError(f"a site kernel is a square matrix, not {tuple(matrix.shape)}")
     total = matrix.sum(-1)
     if bool((matrix < 0).any()) or not torch.allclose(total, torch.ones_like(total), atol=1e-5):
         raise ValueError("a site kernel has rows that are negative or do not sum to 1; normalise")

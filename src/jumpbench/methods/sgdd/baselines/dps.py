@@ -1,129 +1,120 @@
 """Discrete DPS: the reverse rates, each multiplied by how much its jump raises the likelihood."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 
-from jumpbench.methods.sgdd.baselines.common import sampling_times
+from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times
+from jumpbench.methods.sgdd.baselines.site_values import MeanValue, mean_values
 from jumpbench.methods.sgdd.interface import SamplerInfo
 from jumpbench.methods.sgdd.likelihoods import Likelihood
-from jumpbench.methods.sgdd.prior import CLEAN, Prior, Transition
+from jumpbench.methods.sgdd.prior import CLEAN, Prior
+from jumpbench.methods.sgdd.site_kernel import SiteKernel
 from jumpbench.samplers.categorical import sample_categorical
 
 _CLAMP = 80.0
-LogRatios = Callable[[Tensor, torch.Generator], Tensor]
 
 
-class Tilt(Protocol):
-    """log p(y|x') - log p(y|x) for all one-site neighbours x' of noisy states x, at given times."""
+def tilted_step(prior: Prior, x: Tensor, log_ratios: Tensor, t: float, s: float) -> Tensor:
+    """Probabilities (..., D, N) of an Euler step with rates to x' times p(y|x') / p(y|x).
 
-    def at(self, prior: Prior, likelihood: Likelihood, times: Sequence[float]) -> list[LogRatios]:
-        """One function per time, from states (B, D) to log-ratios (B, D, N)."""
-        ...
-
-    def cost(self, prior: Prior) -> tuple[int, int]:
-        """Score and likelihood evaluations per state and time."""
-        ...
-
-
-class DrawnTilt:
-    """p(y|x) estimated by p(y|x_0) for one draw of x_0 from the denoiser at x.
-
-    A fresh draw for each of the D(N-1) neighbours and for x itself.
-
-    Args:
-        x0_steps: reverse steps of a clean draw, 0 for one exact denoising draw.
+    Eq. 52 and 53 of the paper, read as an elementwise product. Log-ratios (..., D, N) are clamped
+    at 80 in absolute value; in float64, since e^80 times a score may leave float32.
     """
-
-    def __init__(self, x0_steps: int = 1) -> None:
-        self.x0_steps = x0_steps
-
-    def at(self, prior: Prior, likelihood: Likelihood, times: Sequence[float]) -> list[LogRatios]:
-        denoisers = prior.denoisers(times, self.x0_steps)
-        return [self._log_ratios(prior, likelihood, denoiser) for denoiser in denoisers]
-
-    def cost(self, prior: Prior) -> tuple[int, int]:
-        states = prior.length * (prior.n_states - 1) + 1
-        return states * (self.x0_steps + 1), states
-
-    @staticmethod
-    def _log_ratios(prior: Prior, likelihood: Likelihood, denoiser: Transition) -> LogRatios:
-        length, n_states = prior.length, prior.n_states
-
-        def log_ratios(x: Tensor, generator: torch.Generator) -> Tensor:
-            # Neighbour (i, k) adds k = 1..N-1 to site i, modulo N: (B, D, N-1, D).
-            shift = torch.arange(1, n_states, device=x.device, dtype=x.dtype)
-            token = (x[..., None] + shift).remainder_(n_states)
-            neighbours = x[:, None, None].expand(-1, length, n_states - 1, -1).contiguous()
-            neighbours.diagonal(dim1=1, dim2=3).copy_(token.transpose(1, 2))
-            there = likelihood.log_likelihood(denoiser(neighbours, generator))
-            here = likelihood.log_likelihood(denoiser(x, generator))
-            ratios = there.new_zeros(*x.shape, n_states)
-            return ratios.scatter_(2, token.long(), there - here[:, None, None])
-
-        return log_ratios
-
-
-class ExactTilt:
-    """p(y|x) = prod_i E[p(y_i|x_0,i) | x_i], for product priors and site-wise likelihoods.
-
-    Raises:
-        ValueError: the likelihood does not factor over sites.
-    """
-
-    def at(self, prior: Prior, likelihood: Likelihood, times: Sequence[float]) -> list[LogRatios]:
-        table = likelihood.site_log_likelihood()
-        if table is None:
-            raise ValueError("the exact tilt needs a likelihood that factors over sites")
-        symbols = torch.arange(prior.n_states)[:, None].expand(-1, prior.length)
-        values = []
-        for t in times:
-            clean = prior.clean_probabilities(symbols, t).double()
-            value = torch.logsumexp(clean.log() + table.double().cpu(), -1).T
-            values.append(value.float())
-        return [self._log_ratios(value) for value in values]
-
-    def cost(self, prior: Prior) -> tuple[int, int]:
-        return 1, 1
-
-    @staticmethod
-    def _log_ratios(value: Tensor) -> LogRatios:
-        def log_ratios(x: Tensor, generator: torch.Generator) -> Tensor:
-            at = value.to(x.device).expand(len(x), -1, -1)
-            return at - at.gather(2, x.long()[..., None])
-
-        return log_ratios
+    ratio = log_ratios.double().clamp(-_CLAMP, _CLAMP).exp_()
+    score = prior.score(x, t) * ratio
+    return prior.process.euler_step(x, score, prior.schedule.rate(t), t - s)
 
 
 class DPS:
-    """Euler steps of the tilted reverse process: rate to x' times p(y|x') / p(y|x).
+    """p(y|x) estimated by p(y|x_0) for one draw of x_0 from the denoiser at x.
 
-    The paper's eq. 52 and 53, read as an elementwise product of rates and likelihood ratios; all
-    sites move at once, log-ratios are clamped at 80 in absolute value.
+    A fresh draw for each of the D(N-1) one-site neighbours and for x itself; all sites move at
+    once; a denoising draw without tilt ends the chain.
 
     Args:
-        tilt: how the ratios are estimated.
-        n_steps: reverse steps; a denoising draw without tilt ends the chain.
+        n_steps: reverse steps.
+        x0_steps: reverse steps of a clean draw, 0 for one exact denoising draw.
+        chunk: chains that run side by side, None for all (see :func:`in_chunks`).
     """
 
-    def __init__(self, tilt: Tilt, n_steps: int = 100) -> None:
-        self.tilt, self.n_steps = tilt, n_steps
+    def __init__(self, n_steps: int = 100, x0_steps: int = 1, chunk: int | None = None) -> None:
+        self.n_steps, self.x0_steps, self.chunk = n_steps, x0_steps, chunk
 
     def __call__(
         self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
     ) -> tuple[Tensor, SamplerInfo]:
         """Samples (n_chains, D) and the cost of one of them."""
         times = sampling_times(self.n_steps)
-        tilts = self.tilt.at(prior, likelihood, times[:-1])
+        denoisers = prior.denoisers(times[:-1], self.x0_steps)
+        values = mean_values(denoisers, likelihood, n_draws=1)
+        last = prior.denoisers([CLEAN], 0)[0]
+
+        def run(size: int) -> Tensor:
+            x = prior.noise(size, generator)
+            for (t, s), value in zip(pairwise(times), values, strict=True):
+                log_ratios = drawn_log_ratios(value, x, prior.n_states, generator)
+                law = tilted_step(prior, x, log_ratios, t, s)
+                x = sample_categorical(law, generator).to(x.dtype)
+            return last(x, generator).long()
+
+        states = prior.length * (prior.n_states - 1) + 1
+        calls = sum(1 + states * denoiser.network_calls for denoiser in denoisers)
+        info = SamplerInfo(None, calls + last.network_calls, self.n_steps * states)
+        return in_chunks(run, n_chains, self.chunk), info
+
+
+def drawn_log_ratios(
+    value: MeanValue, x: Tensor, n_states: int, generator: torch.Generator
+) -> Tensor:
+    """value(x') - value(x), (B, D, N), with fresh draws at all one-site neighbours x' of x."""
+    length = x.shape[1]
+    # Neighbour (i, k) adds k = 1..N-1 to site i, modulo N: (B, D, N-1, D).
+    shift = torch.arange(1, n_states, device=x.device, dtype=x.dtype)
+    token = (x[..., None] + shift).remainder_(n_states)
+    neighbours = x[:, None, None].expand(-1, length, n_states - 1, -1).contiguous()
+    neighbours.diagonal(dim1=1, dim2=3).copy_(token.transpose(1, 2))
+    there, here = value(neighbours, generator), value(x, generator)
+    ratios = there.new_zeros(*x.shape, n_states)
+    return ratios.scatter_(2, token.long(), there - here[:, None, None])
+
+
+class ExactDPS:
+    """DPS with p(y|x) = prod_i E[p(y_i|x_0,i) | x_i] in closed form.
+
+    For product priors and likelihoods that factor over sites: every step is then one draw per
+    site from a table.
+
+    Args:
+        n_steps: reverse steps.
+    """
+
+    def __init__(self, n_steps: int = 100) -> None:
+        self.n_steps = n_steps
+
+    def __call__(
+        self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
+    ) -> tuple[Tensor, SamplerInfo]:
+        """Samples (n_chains, D) and the cost of one of them.
+
+        Raises:
+            ValueError: the likelihood does not factor over sites.
+        """
+        table = likelihood.site_log_likelihood()
+        if table is None:
+            raise ValueError("exact DPS needs a likelihood that factors over sites")
+        n_states, length = prior.n_states, prior.length
+        symbols = torch.arange(n_states)[:, None].expand(-1, length)
+        laws = []
+        for t, s in pairwise(sampling_times(self.n_steps)):
+            clean = prior.clean_probabilities(symbols, t).double()
+            value = (clean.log() + table.double().cpu()).logsumexp(-1).T  # (D, N)
+            step = tilted_step(prior, symbols, value - value.T[..., None], t, s)
+            laws.append(step.transpose(0, 1).reshape(length * n_states, n_states))
         x = prior.noise(n_chains, generator)
-        for t, s, log_ratios in zip(times[:-1], times[1:], tilts, strict=True):
-            # e^80 times a score may leave float32.
-            ratio = log_ratios(x, generator).double().clamp_(-_CLAMP, _CLAMP).exp_()
-            score = prior.score(x, t) * ratio
-            law = prior.process.euler_step(x, score, prior.schedule.rate(t), t - s)
-            x = sample_categorical(law, generator).to(x.dtype)
+        row = torch.arange(length, device=x.device, dtype=torch.int32) * n_states
+        for kernel in SiteKernel.stack(torch.stack(laws)):
+            x = kernel(x + row, generator)
         x = prior.denoisers([CLEAN], 0)[0](x, generator)
-        scores, values = self.tilt.cost(prior)
-        return x.long(), SamplerInfo(None, self.n_steps * (scores + 1) + 1, self.n_steps * values)
+        return x.long(), SamplerInfo(None, 2 * self.n_steps + 1, self.n_steps)

@@ -5,7 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-from jumpbench.methods.sgdd.baselines.common import clean_log_likelihoods, sampling_times
+from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times
+from jumpbench.methods.sgdd.baselines.site_values import mean_values
 from jumpbench.methods.sgdd.interface import SamplerInfo
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
@@ -26,6 +27,7 @@ class SMC:
         x0_steps: reverse steps of a clean draw, 0 for one exact denoising draw.
         n_draws: clean draws per particle and step.
         temperature: tau.
+        chunk: runs side by side, None for all (see :func:`in_chunks`).
     """
 
     def __init__(
@@ -35,9 +37,10 @@ class SMC:
         x0_steps: int = 4,
         n_draws: int = 3,
         temperature: float = 1.0,
+        chunk: int | None = None,
     ) -> None:
         self.particles, self.n_steps, self.x0_steps = particles, n_steps, x0_steps
-        self.n_draws, self.temperature = n_draws, temperature
+        self.n_draws, self.temperature, self.chunk = n_draws, temperature, chunk
 
     def __call__(
         self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
@@ -46,19 +49,26 @@ class SMC:
         times = sampling_times(self.n_steps)
         moves = prior.reverse_steps(times)
         denoisers = prior.denoisers(times[1:], self.x0_steps)
-        shape = (n_chains, self.particles)
-        x = prior.noise(math.prod(shape), generator).view(*shape, -1)
-        value = torch.zeros(shape, device=x.device)
-        calls = 0
-        for move, denoiser in zip(moves, denoisers, strict=True):
-            x = move(x, generator)
-            draws = clean_log_likelihoods(x, denoiser, likelihood, self.n_draws, generator)
-            new_value = draws.logsumexp(0) - math.log(self.n_draws)
-            parents = multinomial(self.temperature * (new_value - value), generator)
-            x, value = take(x, parents), take(new_value, parents)
-            calls += self.particles * (1 + self.n_draws * denoiser.network_calls)
-        one = torch.randint(self.particles, (n_chains,), generator=generator, device=x.device)
-        x = x[torch.arange(n_chains, device=x.device), one]
-        x = prior.denoisers([CLEAN], 0)[0](x, generator)
-        values = self.n_steps * self.particles * self.n_draws
-        return x.long(), SamplerInfo(None, calls + 1, values)
+        values = mean_values(denoisers, likelihood, n_draws=1)
+        last = prior.denoisers([CLEAN], 0)[0]
+
+        def run(size: int) -> Tensor:
+            shape = (size, self.particles)
+            x = prior.noise(math.prod(shape), generator).view(*shape, -1)
+            value = torch.zeros(shape, device=x.device)
+            for move, draw_value in zip(moves, values, strict=True):
+                x = move(x, generator)
+                draws = torch.stack([draw_value(x, generator) for _ in range(self.n_draws)])
+                new_value = draws.logsumexp(0) - math.log(self.n_draws)
+                parents = multinomial(self.temperature * (new_value - value), generator)
+                x, value = take(x, parents), take(new_value, parents)
+            one = torch.randint(self.particles, (size,), generator=generator, device=x.device)
+            return last(x[torch.arange(size, device=x.device), one], generator).long()
+
+        calls = sum(1 + self.n_draws * denoiser.network_calls for denoiser in denoisers)
+        info = SamplerInfo(
+            None,
+            self.particles * calls + last.network_calls,
+            self.n_steps * self.particles * self.n_draws,
+        )
+        return in_chunks(run, n_chains, self.chunk), info

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from jumpbench.methods.sgdd.baselines.common import clean_log_likelihoods, sampling_times
+from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times
+from jumpbench.methods.sgdd.baselines.site_values import mean_values
 from jumpbench.methods.sgdd.interface import SamplerInfo
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
@@ -21,12 +22,18 @@ class SVDD:
         n_steps: reverse steps.
         x0_steps: reverse steps of a clean draw, 0 for one exact denoising draw.
         n_draws: clean draws per candidate.
+        chunk: chains that run side by side, None for all (see :func:`in_chunks`).
     """
 
     def __init__(
-        self, candidates: int = 20, n_steps: int = 128, x0_steps: int = 2, n_draws: int = 3
+        self,
+        candidates: int = 20,
+        n_steps: int = 128,
+        x0_steps: int = 2,
+        n_draws: int = 3,
+        chunk: int | None = None,
     ) -> None:
-        self.candidates, self.n_steps = candidates, n_steps
+        self.candidates, self.n_steps, self.chunk = candidates, n_steps, chunk
         self.x0_steps, self.n_draws = x0_steps, n_draws
 
     def __call__(
@@ -36,17 +43,19 @@ class SVDD:
         times = sampling_times(self.n_steps)
         moves = prior.reverse_steps(times)
         denoisers = prior.denoisers(times[1:], self.x0_steps)
-        x = prior.noise(n_chains, generator)
-        calls = 0
-        for move, denoiser in zip(moves, denoisers, strict=True):
-            candidates = move(x[:, None].expand(-1, self.candidates, -1), generator)
-            value = clean_log_likelihoods(
-                candidates, denoiser, likelihood, self.n_draws, generator
-            ).mean(0)
-            # Candidates are exchangeable, so the first of equally good ones is a random one.
-            best = value.argmax(1)
-            x = candidates[torch.arange(n_chains, device=x.device), best]
-            calls += 1 + self.candidates * self.n_draws * denoiser.network_calls
-        x = prior.denoisers([CLEAN], 0)[0](x, generator)
-        values = self.n_steps * self.candidates * self.n_draws
-        return x.long(), SamplerInfo(None, calls + 1, values)
+        values = mean_values(denoisers, likelihood, self.n_draws)
+        last = prior.denoisers([CLEAN], 0)[0]
+
+        def run(size: int) -> Tensor:
+            x = prior.noise(size, generator)
+            chains = torch.arange(size, device=x.device)
+            for move, value in zip(moves, values, strict=True):
+                candidates = move(x[:, None].expand(-1, self.candidates, -1), generator)
+                # Candidates are exchangeable: the first of equally good ones is a random one.
+                x = candidates[chains, value(candidates, generator).argmax(1)]
+            return last(x, generator).long()
+
+        tried = self.candidates * self.n_draws
+        calls = sum(1 + tried * denoiser.network_calls for denoiser in denoisers)
+        info = SamplerInfo(None, calls + last.network_calls, self.n_steps * tried)
+        return in_chunks(run, n_chains, self.chunk), info

@@ -1,0 +1,194 @@
+"""Every baseline against the exact law of its own definition, on a space that is enumerated."""
+
+import itertools
+
+import pytest
+import torch
+
+from jumpbench.methods.sgdd.baselines.common import sampling_times
+from jumpbench.methods.sgdd.baselines.dps import DPS, ExactDPS
+from jumpbench.methods.sgdd.baselines.smc import SMC
+from jumpbench.methods.sgdd.baselines.svdd import SVDD
+from jumpbench.methods.sgdd.likelihoods import Reward, SiteLikelihood
+from jumpbench.methods.sgdd.prior import CLEAN, ProductPrior, ScorePrior, clean_grid
+
+LAW = torch.tensor([0.6, 0.3, 0.1], dtype=torch.float64)
+PRIOR = ProductPrior(LAW, 2)
+HIGH = 1.3
+"""The likelihood takes the values 0 and this, so that draws of it are coin tosses."""
+
+
+def agree(x):
+    return HIGH * (x[..., 0] == x[..., 1]).float()
+
+
+def generic():
+    """The same prior without its closed form."""
+    return ScorePrior(PRIOR.score, 3, 2)
+
+
+def moves_and_coins(pair, n_steps, x0_steps):
+    """Per step: matrix of the unconditional move, P(clean draw has value HIGH | new state)."""
+    times = sampling_times(n_steps)
+    for t, s in itertools.pairwise(times):
+        move = pair.lift(PRIOR.step_matrix(t, s))
+        clean = pair.lift(PRIOR.clean_matrix(clean_grid(s, x0_steps)))
+        yield move, clean @ (pair.states[:, 0] == pair.states[:, 1]).double()
+
+
+def last_draw(pair):
+    return pair.lift(PRIOR.clean_matrix([CLEAN]))
+
+
+def test_sampling_times():
+    times = sampling_times(4)
+    assert times == pytest.approx([1, 0.75, 0.5, 0.25, 0], abs=2e-5) and times[-1] == CLEAN
+
+
+@pytest.mark.parametrize("n_draws", [1, 2])
+@pytest.mark.parametrize("prior", [PRIOR, generic()], ids=["product", "generic"])
+def test_svdd_keeps_the_best_candidate(pair, generator, n_draws, prior):
+    """Three candidates: the winner's law from all outcomes of candidates and their draws."""
+    law = torch.full((9,), 1 / 9, dtype=torch.float64)
+    for move, coin in moves_and_coins(pair, 2, x0_steps=1):
+        number = torch.distributions.Binomial(n_draws, coin[:, None])
+        scores = number.log_prob(torch.arange(n_draws + 1.0).double()).exp()  # state, value
+        joint = move[:, :, None] * scores  # from, to, value
+        value_law = joint.sum(1)
+        below = value_law.cumsum(-1) - value_law
+        # Best of three, ties at random: the mean over ranks of (below, equal) counts.
+        share = below**2 + below * value_law + value_law**2 / 3
+        law = law @ (3 * joint * share[:, None]).sum(-1)
+    sampler = SVDD(candidates=3, n_steps=2, x0_steps=1, n_draws=n_draws)
+    samples, info = sampler(prior, Reward(agree), generator, 60_000)
+    pair.assert_law(samples, law @ last_draw(pair))
+    # Two steps of 1 + 3 n_draws (1 + 1) calls, the second ends at CLEAN where one call is enough.
+    assert info.likelihood_evaluations == 2 * 3 * n_draws
+    if prior is not PRIOR:
+        assert info.network_evaluations == 1 + 2 + 3 * n_draws * (2 + 1)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.4])
+def test_smc_weights_resamples_and_remembers(pair, generator, temperature):
+    """Two particles, two steps: the exact law over pairs of (state, remembered value)."""
+    value = torch.tensor([0.0, HIGH], dtype=torch.float64)
+    flat_law = torch.zeros(18, 18, dtype=torch.float64)  # particle a, b: 2 * state + coin
+    flat_law[::2, ::2] = 1 / 81
+    for move, coin in moves_and_coins(pair, 2, x0_steps=0):
+        outcome = torch.stack([1 - coin, coin], -1)
+        one = (move[:, :, None] * outcome).reshape(9, 18).repeat_interleave(2, 0)
+        old = value.repeat(9)
+        gain = torch.exp(temperature * (old[None] - old[:, None]))  # parent's value, own value
+        new = torch.zeros_like(flat_law)
+        for a, b in itertools.product(range(18), range(18)):
+            if flat_law[a, b] == 0:
+                continue
+            weight_a, weight_b = gain[a][:, None], gain[b][None, :]
+            pick_a = weight_a / (weight_a + weight_b)  # child of a, child of b
+            drawn = flat_law[a, b] * one[a][:, None] * one[b][None, :]
+            new += torch.diag((drawn * pick_a**2).sum(1) + (drawn * (1 - pick_a) ** 2).sum(0))
+            mixed = drawn * pick_a * (1 - pick_a)
+            new += mixed + mixed.T
+        flat_law = new
+    law = flat_law.sum(1).view(9, 2).sum(-1)
+    sampler = SMC(particles=2, n_steps=2, x0_steps=0, n_draws=1, temperature=temperature)
+    samples, info = sampler(PRIOR, Reward(agree), generator, 60_000)
+    pair.assert_law(samples, law @ last_draw(pair))
+    assert info.likelihood_evaluations == 4 and info.network_evaluations == 2 * 2 * 2 + 1
+
+
+def test_smc_averages_likelihoods_and_not_their_logarithms(pair, generator):
+    """One step, two draws: weights are means of 1 and e^HIGH."""
+    [(move, coin)] = moves_and_coins(pair, 1, x0_steps=0)
+    start = torch.full((9,), 1 / 9, dtype=torch.float64) @ move
+    high = torch.exp(torch.tensor(HIGH, dtype=torch.float64))
+    outcomes = [1.0, (1 + high) / 2, high]
+    odds = torch.stack([(1 - coin) ** 2, 2 * coin * (1 - coin), coin**2], -1)
+    joint = start[:, None] * odds
+    law = torch.zeros(9, dtype=torch.float64)
+    for i, j in itertools.product(range(3), range(3)):
+        law += joint[:, i] * joint[:, j].sum() * 2 * outcomes[i] / (outcomes[i] + outcomes[j])
+    sampler = SMC(particles=2, n_steps=1, x0_steps=0, n_draws=2)
+    samples, _ = sampler(PRIOR, Reward(agree), generator, 100_000)
+    pair.assert_law(samples, law @ last_draw(pair))
+
+
+def tilted_step(pair, t, s, x, ratios):
+    """Law over states of one tilted Euler step from state number x, ratios (D, N)."""
+    prior, sigma_rate = PRIOR, float(PRIOR.schedule.rate(t))
+    state = pair.states[x]
+    marginal = prior.process.propagate(LAW[None], prior.schedule.total(t))[0]
+    rows = []
+    for site in range(2):
+        here = int(state[site])
+        row = (t - s) * sigma_rate / 3 * marginal / marginal[here] * ratios[site]
+        row[here] = 0
+        row[here] = max(0.0, 1 - float(row.sum()))
+        rows.append(row / row.sum())
+    return pair.site_law(torch.stack(rows))
+
+
+@pytest.mark.parametrize("prior", [PRIOR, generic()], ids=["product", "generic"])
+def test_dps_with_a_fresh_draw_per_neighbour(pair, generator, prior):
+    """All 2^5 outcomes of the coins of the four neighbours and of the state itself."""
+    times, x0_steps = sampling_times(2), 1
+    law = torch.full((9,), 1 / 9, dtype=torch.float64)
+    for t, s in itertools.pairwise(times):
+        clean = pair.lift(PRIOR.clean_matrix(clean_grid(t, x0_steps)))
+        coin = clean @ (pair.states[:, 0] == pair.states[:, 1]).double()
+        matrix = torch.zeros(9, 9, dtype=torch.float64)
+        for x in range(9):
+            changes = [(i, v) for i in range(2) for v in range(3) if v != int(pair.states[x, i])]
+            targets = []
+            for site, token in changes:
+                other = pair.states[x].clone()
+                other[site] = token
+                targets.append(int(pair.code(other)))
+            for tosses in itertools.product((0, 1), repeat=5):
+                odds = [
+                    coin[y] if c else 1 - coin[y]
+                    for y, c in zip([x, *targets], tosses, strict=True)
+                ]
+                ratios = torch.ones(2, 3, dtype=torch.float64)
+                for (site, token), c in zip(changes, tosses[1:], strict=True):
+                    ratios[site, token] = torch.exp(torch.tensor(HIGH * (c - tosses[0])))
+                chance = torch.stack(odds).prod()
+                matrix[x] += chance * tilted_step(pair, t, s, x, ratios)
+        law = law @ matrix
+    samples, info = DPS(2, x0_steps)(prior, Reward(agree), generator, 60_000)
+    pair.assert_law(samples, law @ last_draw(pair))
+    assert info.likelihood_evaluations == 2 * 5
+    assert info.network_evaluations == 2 * (1 + 5 * 2) + 1
+
+
+def test_dps_with_the_exact_tilt(pair, generator):
+    """Ratios of E[p(y|x_0) | x_t] over all nine clean states."""
+    table = torch.tensor([[0.0, 0.8, 1.5], [1.0, 0.0, -0.5]], dtype=torch.float64)
+    likelihood = SiteLikelihood(table)
+    exact = (table[0, pair.states[:, 0]] + table[1, pair.states[:, 1]]).exp()
+    law = torch.full((9,), 1 / 9, dtype=torch.float64)
+    for t, s in itertools.pairwise(sampling_times(2)):
+        value = pair.lift(PRIOR.clean_matrix([t])) @ exact
+        matrix = torch.zeros(9, 9, dtype=torch.float64)
+        for x in range(9):
+            ratios = torch.ones(2, 3, dtype=torch.float64)
+            for site, token in itertools.product(range(2), range(3)):
+                other = pair.states[x].clone()
+                other[site] = token
+                ratios[site, token] = value[pair.code(other)] / value[x]
+            matrix[x] = tilted_step(pair, t, s, x, ratios)
+        law = law @ matrix
+    samples, _ = ExactDPS(2)(PRIOR, likelihood, generator, 60_000)
+    pair.assert_law(samples, law @ last_draw(pair))
+
+
+def test_dps_survives_hard_likelihoods(generator):
+    """Ratios of e^10000 are clamped, not infinite."""
+    hard = Reward(lambda x: -1e4 * (x != 2).sum(-1).float())
+    samples, _ = DPS(20, 0)(PRIOR, hard, generator, 500)
+    assert (samples == 2).double().mean() > 0.9
+
+
+def test_the_exact_tilt_needs_a_likelihood_of_sites(generator):
+    with pytest.raises(ValueError, match="factors over sites"):
+        ExactDPS()(PRIOR, Reward(agree), generator, 3)
