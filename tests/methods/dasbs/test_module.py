@@ -237,3 +237,20 @@ class TestRefusals:
         with pytest.raises(UserError, match="not finite"):
             train(method, 5)
         assert method.global_step == 0
+
+
+def test_a_warm_start_takes_over_the_averaged_weights(tmp_path):
+    settings = {"hidden": 8, "controller_steps": 3, "corrector_steps": 2}
+    hot = make(Ising(3, 0.28), **settings)
+    trainer = train(hot, 5)
+    trainer.save_checkpoint(tmp_path / "checkpoints" / "last.ckpt")
+    cold = make(Ising(3, 0.4), seed=1, warm_start=str(tmp_path), **settings)
+    with pytest.raises(AssertionError):
+        torch.testing.assert_close(cold.controller.state_dict(), hot.controller.state_dict())
+    train(cold, 0)
+    for name in ("controller", "corrector"):
+        wanted = getattr(hot, f"{name}_average").network.state_dict()
+        torch.testing.assert_close(getattr(cold, name).state_dict(), wanted)
+        torch.testing.assert_close(getattr(cold, f"{name}_average").network.state_dict(), wanted)
+    with pytest.raises(UserError, match="is missing"):
+        train(make(Ising(3, 0.4), warm_start=str(tmp_path / "nowhere"), **settings), 1)

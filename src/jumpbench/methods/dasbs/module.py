@@ -4,18 +4,19 @@ Training alternates a controller phase and a corrector phase; every gradient ste
 pairs of path ends from a buffer that the averaged controller refills now and then.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.methods.base import Method, load_artifacts
+from jumpbench.methods.base import Method
 from jumpbench.methods.dasbs.averaging import RampedAverage
 from jumpbench.methods.dasbs.buffer import PairBuffer
 from jumpbench.methods.dasbs.checks import check_setting
+from jumpbench.methods.dasbs.evaluation import averaged_weights, log_weight, summary
 from jumpbench.methods.dasbs.losses import (
     controller_divergence,
     corrector_divergence,
@@ -26,10 +27,8 @@ from jumpbench.methods.dasbs.probes import Probe
 from jumpbench.methods.dasbs.sampler import Grid, Paths, simulate
 from jumpbench.methods.dasbs.sources import UniformSource
 from jumpbench.methods.dasbs.stages import Stages
-from jumpbench.metrics.lattice import lattice_metrics
 from jumpbench.processes.schedules import Schedule
 from jumpbench.processes.uniform import UniformProcess
-from jumpbench.samplers.weights import effective_sample_size, log_normaliser
 from jumpbench.seeding import derive_seed
 from jumpbench.targets.base import DiscreteTarget, Target, check_target, random_states
 
@@ -63,6 +62,8 @@ class DASBS(Method):
         compiler: wraps a network for speed, such as a partial of ``torch.compile``.
         chains_per_batch: chains per test batch.
         ground_truth: folder of the run whose artifacts hold ``samples``.
+        warm_start: folder of a finished run, such as the next hotter temperature, whose averaged
+            weights start this one, with fresh optimisers.
         stage_probes: measured after every controller phase, as ``NAME@STAGE``, and when tested.
         curve_probes: measured every ``curve_every`` steps, as ``NAME@STEP``.
 
@@ -93,6 +94,7 @@ class DASBS(Method):
         compiler: Callable[[nn.Module], Callable[..., Tensor]] | None = None,
         chains_per_batch: int = 512,
         ground_truth: str | None = None,
+        warm_start: str | None = None,
         stage_probes: Sequence[Probe] = (),
         curve_probes: Sequence[Probe] = (),
         curve_every: int = 500,
@@ -117,7 +119,7 @@ class DASBS(Method):
         self.optimizer = optimizer
         self.compiler = compiler
         self.chains_per_batch = chains_per_batch
-        self.ground_truth = ground_truth
+        self.ground_truth, self.warm_start = ground_truth, warm_start
         self.stage_probes, self.curve_probes = stage_probes, curve_probes
         self.curves: dict[str, float] = {}
 
@@ -168,24 +170,6 @@ class DASBS(Method):
     def _simulate(self, x: Tensor, generator: torch.Generator, path_weights: bool) -> Paths:
         return simulate(self.log_control, x, self.grid, self.reference, generator, path_weights)
 
-    def log_weight(self, paths: Paths) -> Tensor:
-        """log p*/p^u of memoryless paths, (B,): E[exp(log weight)] = Z N^-D."""
-        return self.target.log_prob(paths.end) + paths.log_reference
-
-    def summary(self, paths: Paths) -> dict[str, Tensor | float]:
-        """Metrics of sampled paths, with those against the truth if there is a ground truth."""
-        values = {"jumps_per_site": paths.jumps.mean(), "invalid": paths.invalid.mean()}
-        if self.memoryless and paths.log_reference is not None:
-            log_weight = self.log_weight(paths)
-            log_states = self.target.length * math.log(self.target.n_states)
-            log_z, error = log_normaliser(log_weight, log_states)
-            values |= {"log_z": log_z, "log_z_error": error}
-            values["ess"] = effective_sample_size(log_weight)
-        if self.ground_truth is not None:
-            truth = load_artifacts(self.ground_truth, self.device)["samples"]
-            values |= lattice_metrics(self.target, paths.end, truth)
-        return values
-
     # Losses
 
     def controller_loss(self, pairs: Pairs, stage: int) -> Tensor:
@@ -231,6 +215,16 @@ class DASBS(Method):
         generator = self.generator("check")
         check_target(self.target, random_states(self.target, (64,), generator))
         check_target(self.target, self.source.sample(64, generator))
+        if self.warm_start is not None and self.global_step == 0:
+            self._start_warm(Path(self.warm_start) / "checkpoints" / "last.ckpt")
+
+    def _start_warm(self, checkpoint: Path) -> None:
+        if not checkpoint.is_file():
+            raise UserError(f"{checkpoint} is missing: finish the run that warm_start names first")
+        for name in ("controller",) if self.memoryless else ("controller", "corrector"):
+            weights = averaged_weights(checkpoint, name, self.device)
+            getattr(self, name).load_state_dict(weights)
+            getattr(self, f"{name}_average").network.load_state_dict(weights)
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
         networks = [self.controller] if self.memoryless else [self.controller, self.corrector]
@@ -242,8 +236,8 @@ class DASBS(Method):
         n = self.pairs // self.trainer.world_size
         x = self.source.sample(n, generator)
         paths = self._simulate(x, generator, self.reweight)
-        log_weight = self.log_weight(paths) if self.reweight else None
-        self.buffer.append(Pairs(paths.start, paths.end, log_weight))
+        weight = log_weight(self.target, paths) if self.reweight else None
+        self.buffer.append(Pairs(paths.start, paths.end, weight))
         self.log("train/invalid", paths.invalid.mean())
         self.log("train/jumps_per_site", paths.jumps.mean())
 
@@ -302,7 +296,7 @@ class DASBS(Method):
         if self.trainer.world_size > 1:
             fields = self.all_gather({k: v for k, v in vars(paths).items() if v is not None})
             paths = Paths(**{name: value.flatten(0, 1) for name, value in fields.items()})
-        values = self.summary(paths)
+        values = summary(self.target, paths, self.memoryless, self.ground_truth)
         for probe in self.stage_probes:
             values |= probe(self, self.generator("probe"))
         values |= self.curves | {"n_samples": float(len(paths.end))}

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.methods.dasbs import exact
+from jumpbench.methods.dasbs.evaluation import summary
 from jumpbench.targets.exact import enumerate_law
 
 if TYPE_CHECKING:
@@ -73,4 +74,4 @@ class Quality:
 
     def __call__(self, method: "DASBS", generator: torch.Generator) -> dict[str, Tensor]:
         paths = method.sample(self.n_samples, generator, path_weights=method.memoryless)
-        return method.summary(paths)
+        return summary(method.target, paths, method.memoryless, method.ground_truth)

@@ -1,0 +1,139 @@
+"""DASBS: tau-leaping outside the network, shared ratios in a controller step, a whole refresh.
+
+    python tests/benchmarks/bench_dasbs.py [RESULTS.json]
+
+Leaping: 16 chains, the network replaced by a stored output; wanted: at most 300 us a step.
+Controller step: forward and backward of 16 pairs x 8 times, 8 x 8 lattice; the other side evaluates
+corrector and target ratios at every (pair, time) instead of once per pair; wanted: at most 0.6 of
+its time. Once with the closed-form ratios of Ising, once with a law given by its energy alone.
+Refresh: 20 steps of tau-leaping against its 20 network calls alone; wanted: at most 1.15.
+On a GPU the last two use bfloat16, 128 pairs and the compiled network.
+"""
+
+import sys
+
+import torch
+from common import compare, record, seconds
+
+from jumpbench.methods.dasbs.losses import controller_divergence
+from jumpbench.methods.dasbs.matching import AdjointMatching, Pairs, Reference
+from jumpbench.methods.dasbs.sampler import Grid, simulate
+from jumpbench.networks.lattice_transformer import LatticeController, LatticeCorrector
+from jumpbench.processes.schedules import ModifiedLogLinear
+from jumpbench.processes.uniform import UniformProcess
+from jumpbench.targets.base import Target
+from jumpbench.targets.ising import Ising
+
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+SCHEDULE = ModifiedLogLinear(1.0, 0.5)
+
+
+class EnergyOnly(Target):
+    """The Ising law without its closed-form ratios: what a user's own energy costs."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size * size, 2)
+        self.log_prob = Ising(size, 0.28).log_prob
+
+
+class EveryReplicate:
+    """Adjoint matching written plainly: pairs repeated for every time before anything else."""
+
+    def controller(self, pairs, n_times, end_ratios, reference, generator):
+        repeated = Pairs(*(x.repeat_interleave(n_times, 0) for x in (pairs.start, pairs.end)))
+        t, x, target = AdjointMatching().controller(repeated, 1, end_ratios, reference, generator)
+        return (
+            t.view(-1, n_times),
+            x.view(-1, n_times, x.shape[-1]),
+            target.unflatten(0, (-1, n_times)).squeeze(2),
+        )
+
+
+def reference(n_states: int) -> Reference:
+    return Reference(UniformProcess(n_states), SCHEDULE)
+
+
+def leaping(size: int, n_states: int, n_steps: int = 200) -> dict[str, object]:
+    """Microseconds per step outside the network."""
+    generator = torch.Generator(DEVICE).manual_seed(0)
+    shape = (16, size * size)
+    stored = 0.3 * torch.randn(*shape, n_states, generator=generator, device=DEVICE)
+    x = torch.randint(n_states, shape, generator=generator, device=DEVICE)
+    grid = Grid.uniform(SCHEDULE, n_steps)
+    law = reference(n_states)
+
+    def run() -> None:
+        simulate(lambda x, t: stored, x, grid, law, generator)
+
+    run()
+    microseconds = min(seconds(run) for _ in range(7)) / n_steps * 1e6
+    name = f"leaping outside the network, 16 chains of {size}x{size}, {n_states} symbols"
+    print(f"{name}: {microseconds:.0f} us a step")
+    return {"name": name, "microseconds_per_step": microseconds}
+
+
+def controller_step(name: str, target: Target, pairs: int) -> dict[str, object]:
+    generator = torch.Generator(DEVICE).manual_seed(0)
+    torch.manual_seed(0)
+    controller = LatticeController(target.length, 2).to(DEVICE)
+    corrector = LatticeCorrector(target.length, 2).to(DEVICE).requires_grad_(False)
+    shape = (pairs, target.length)
+    ends = [torch.randint(2, shape, generator=generator, device=DEVICE) for _ in range(2)]
+    law = reference(2)
+
+    def step(matching) -> None:
+        with torch.autocast(DEVICE.type, torch.bfloat16, enabled=DEVICE.type == "cuda"):
+            loss = controller_divergence(
+                controller, Pairs(*ends), 8, matching,
+                lambda x: target.neighbor_log_ratios(x) - corrector(x), law, generator,
+            ).mean()  # fmt: skip
+        loss.backward()
+        controller.zero_grad()
+
+    result = compare(
+        f"controller step, {name}", lambda: step(AdjointMatching()), lambda: step(EveryReplicate())
+    )
+    return result | {"fraction": 1 / result["speedup"]}
+
+
+def refresh(size: int, chains: int, n_steps: int = 20) -> dict[str, object]:
+    generator = torch.Generator(DEVICE).manual_seed(0)
+    torch.manual_seed(0)
+    network = LatticeController(size * size, 2).to(DEVICE).requires_grad_(False)
+    if DEVICE.type == "cuda":
+        network = torch.compile(network, dynamic=False)
+    x = torch.randint(2, (chains, size * size), generator=generator, device=DEVICE)
+    grid = Grid.uniform(SCHEDULE, n_steps)
+    t = torch.zeros(chains, device=DEVICE)
+    law = reference(2)
+
+    @torch.no_grad()
+    def calls() -> None:
+        with torch.autocast(DEVICE.type, torch.bfloat16, enabled=DEVICE.type == "cuda"):
+            for time in grid.times[:-1]:
+                network(x, t.fill_(time))
+
+    def whole() -> None:
+        with torch.autocast(DEVICE.type, torch.bfloat16, enabled=DEVICE.type == "cuda"):
+            simulate(network, x, grid, law, generator)
+
+    result = compare(f"refresh of {chains} chains on {size}x{size}", whole, calls)
+    return result | {"fraction": 1 / result["speedup"]}
+
+
+def main() -> None:
+    large = DEVICE.type == "cuda"
+    pairs = 128 if large else 16
+    results = [
+        leaping(24, 2),
+        leaping(16, 4),
+        controller_step("Ising ratios", Ising(8, 0.28), pairs),
+        controller_step("an energy alone", EnergyOnly(8), pairs),
+        refresh(24 if large else 16, pairs),
+    ]
+    if len(sys.argv) > 1:
+        record(results, sys.argv[1])
+
+
+if __name__ == "__main__":
+    main()
