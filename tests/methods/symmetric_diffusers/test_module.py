@@ -43,7 +43,9 @@ from jumpbench.networks.tour_transformer import TourTransformer
 from jumpbench.processes.permutations import is_permutation
 from jumpbench.processes.shuffles import RandomInsertion, RandomTransposition, Riffle
 
-ADAMW = partial(torch.optim.AdamW, lr=1.0, weight_decay=1e-2, betas=(0.9, 0.98), eps=1e-9)
+ADAMW = partial(
+    torch.optim.AdamW, lr=1.0, weight_decay=1e-2, betas=(0.9, 0.98), eps=1e-9, fused=True
+)
 
 
 def diffuser(encoder, head=None, family=GeneralisedPlackettLuce, dim=16, layers=1, **options):

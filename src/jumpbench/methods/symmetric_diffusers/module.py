@@ -88,7 +88,8 @@ class SymmetricDiffuser(Method):
 
     def configure_model(self) -> None:
         if self._compile:
-            mode = "reduce-overhead" if self.device.type == "cuda" else "default"
+            on_gpu = self.trainer.strategy.root_device.type == "cuda"
+            mode = "reduce-overhead" if on_gpu else "default"
             self._score = torch.compile(self.score_states, mode=mode, fullgraph=True)
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
@@ -106,7 +107,7 @@ class SymmetricDiffuser(Method):
                 self._distances(batch, moved) if self.loss.needs_objects else None,
                 self.generator("latent") if self.loss.needs_objects else None,
             )
-        if self.global_step % LOG_EVERY == 0:
+        if (self.global_step + 1) % LOG_EVERY == 0:
             self.log("train/loss", loss.detach())
         return loss
 
