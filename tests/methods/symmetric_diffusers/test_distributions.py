@@ -190,14 +190,34 @@ def test_no_host_synchronisation_and_shapes(family):
     with FakeTensorMode():
         generator = torch.Generator()
         law = make(torch.randn(3, 4, 6, 6))
-        sigma = law.sample(generator, (2,))
-        assert sigma.shape == (2, 3, 4, 6)
-        assert law.log_prob(sigma).shape == (2, 3, 4)
+        assert law.sample(generator, (2,)).shape == (2, 3, 4, 6)
         assert law.greedy().shape == (3, 4, 6)
         found = law.beam(7, keep=5)
         kept = min(5, support(6))
         assert found.permutations.shape == (3, 4, kept, 6)
         assert found.log_probs.shape == (3, 4, kept)
+        # Likelihoods may look at values on CPU, where that stalls nothing.
+        elsewhere = make(torch.empty(3, 4, 6, 6, device="meta"))
+        sigma = torch.empty(2, 3, 4, 6, dtype=torch.long, device="meta")
+        assert elsewhere.log_prob(sigma).shape == (2, 3, 4)
+
+
+@pytest.mark.parametrize("spread", [10.0, 650.0, 5000.0, math.inf])
+def test_plackett_luce_for_any_spread_of_scores(spread):
+    """Both cumulative sums, and their gradients, against sums in double precision."""
+    s = torch.tensor([0.0, 1.0, 2.5, -1.0, 0.5])
+    s[1:3] -= spread
+    sigma = torch.tensor([[0, 3, 4, 2, 1], [4, 0, 3, 1, 2]])
+    found = PlackettLuce(s.requires_grad_()).log_prob(sigma)
+    if math.isinf(spread):
+        assert not torch.isfinite(found).any()  # nothing is left to choose from: no law
+        return
+    ordered = s.detach().double()[sigma]
+    rest = torch.stack([ordered[:, i:].logsumexp(-1) for i in range(5)], -1)
+    # Rounding of float32 scores of this size.
+    assert torch.allclose(found.double(), (ordered - rest).sum(-1), atol=1e-6 + 3e-7 * spread)
+    found.sum().backward()
+    assert torch.isfinite(s.grad).all() and abs(float(s.grad.sum())) < 1e-4
 
 
 def test_bad_scores_are_refused():

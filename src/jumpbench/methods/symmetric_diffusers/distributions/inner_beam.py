@@ -40,26 +40,27 @@ def inner_beam(
 
 def _beam_of_chunk(scores: Tensor, width: int, permutations: Tensor, log_probs: Tensor) -> None:
     lists, n, _ = scores.shape
-    first_row = torch.arange(lists, device=scores.device).unsqueeze(-1)
-    used = scores.new_zeros((lists, 1, n))  # 0 where a column is free, -inf where it is used
+    base = torch.arange(lists, device=scores.device).unsqueeze(-1)
+    left = torch.arange(n, device=scores.device).expand(lists, 1, n)  # columns not used yet
     totals = scores.new_zeros((lists, 1))
     parents, columns = [], []
-    reachable = 1
     for i in range(n):
-        reachable = min(reachable * (n - i), width)
-        joint = (scores[:, i, None, :] + used).log_softmax(-1)
+        hypotheses, m = left.shape[1:]
+        row = scores[:, i, None, :].expand(lists, hypotheses, n)
+        joint = row.gather(-1, left).log_softmax(-1)
         joint += totals.unsqueeze(-1)
         # nan: nothing is left that this row allows, so the hypothesis dies.
         joint.nan_to_num_(nan=-math.inf, posinf=math.inf, neginf=-math.inf)
-        totals, best = joint.flatten(1).topk(reachable, sorted=i == n - 1)
-        parent = best.div(n, rounding_mode="floor")
-        column = best - parent * n
-        parents.append(parent)
-        columns.append(column)
-        if i < n - 1:
-            source = (parent + first_row * used.shape[1]).flatten()
-            used = used.view(-1, n).index_select(0, source).view(lists, reachable, n)
-            used.scatter_(2, column.unsqueeze(-1), -math.inf)
+        found = min(width, hypotheses * m)
+        totals, best = joint.flatten(1).topk(found, sorted=i == n - 1)
+        parents.append(best.div(m, rounding_mode="floor"))
+        columns.append(left.flatten(1).gather(1, best))
+        if m > 1:
+            # The last column takes the place of the used one.
+            source = (parents[-1] + base * hypotheses).flatten()
+            moved = left.reshape(-1, m).index_select(0, source).view(lists, found, m)
+            place = (best - parents[-1] * m).unsqueeze(-1)
+            left = moved.scatter_(-1, place, moved[..., -1:].clone())[..., :-1].contiguous()
     keep = log_probs.shape[1]
     log_probs.copy_(totals[:, :keep])
     pointer = torch.arange(keep, device=scores.device).expand(lists, keep)

@@ -1,0 +1,168 @@
+"""Shuffles, likelihoods, sampling and beams against the same work written plainly.
+
+    python tests/benchmarks/bench_permutations.py [--threads 2] [--device cpu] [--full-memory]
+
+64 lists of 100 objects, float32. The plain beam materialises prefixes and is timed on 2 lists (ours
+too); ``--full-memory`` runs a beam of 200 over 1,280 lists and reports the peak memory.
+"""
+
+import argparse
+import math
+import resource
+import time
+
+import torch
+from common import compare, record
+
+from jumpbench.methods.symmetric_diffusers.distributions import (
+    GeneralisedPlackettLuce,
+    PlackettLuce,
+)
+from jumpbench.processes.permutations import random_permutations
+from jumpbench.processes.shuffles import Riffle
+
+LISTS, N, WIDTH = 64, 100, 200
+
+
+def sorted_riffles(steps, generator):
+    """Two sorts a step: of n uniforms, and of the fractional parts of twice the sorted ones."""
+    device = generator.device
+    state = torch.arange(N, device=device).expand(LISTS, N)
+    states = [state]
+    for _ in range(steps):
+        x = torch.rand(LISTS, N, generator=generator, device=device).sort(-1).values
+        state = state.gather(-1, (2 * x).frac().argsort(-1))
+        states.append(state)
+    return torch.stack(states)
+
+
+def masked_log_prob(scores, sigma):
+    """The full n x n matrix: columns gathered, triangle masked, logsumexp."""
+    n = sigma.shape[-1]
+    matrix = scores.gather(2, sigma[:, None].expand(-1, n, n))
+    used = torch.ones(n, n, dtype=torch.bool, device=sigma.device).tril(-1)
+    matrix = matrix.masked_fill(used, -math.inf)
+    return (matrix.diagonal(dim1=1, dim2=2) - matrix.logsumexp(-1)).sum(-1)
+
+
+def gumbel_sample(scores, generator):
+    """Noise for the whole matrix, then a growing list of used columns."""
+    u = torch.rand(scores.shape, generator=generator, device=scores.device)
+    noisy = scores - torch.log(-torch.log(u))
+    chosen = torch.empty(len(scores), 0, dtype=torch.long, device=scores.device)
+    for i in range(scores.shape[-1]):
+        row = noisy[:, i].scatter(1, chosen, -math.inf)
+        chosen = torch.cat([chosen, row.argmax(-1, keepdim=True)], 1)
+    return chosen
+
+
+def prefix_beam(scores, width):
+    """Every hypothesis as a prefix that is copied in every row."""
+    lists, n, _ = scores.shape
+    prefixes = torch.empty(lists, 1, 0, dtype=torch.long, device=scores.device)
+    totals = scores.new_zeros(lists, 1)
+    for i in range(n):
+        log_p = scores[:, i, None].expand(-1, prefixes.shape[1], n).clone()
+        log_p = log_p.scatter(2, prefixes, -math.inf).log_softmax(-1)
+        best, columns = log_p.topk(min(width, n), dim=-1)
+        extended = torch.cat(
+            [
+                prefixes.unsqueeze(2).expand(-1, -1, columns.shape[-1], -1),
+                columns.unsqueeze(-1),
+            ],
+            -1,
+        ).flatten(1, 2)
+        joint = (totals.unsqueeze(-1) + best).flatten(1)
+        totals, index = joint.topk(min(width, math.perm(n, i + 1)), dim=1)
+        prefixes = extended.gather(1, index.unsqueeze(-1).expand(-1, -1, i + 1))
+    return prefixes, totals
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--full-memory", action="store_true")
+    parser.add_argument("--output", default="bench_permutations.json")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    generator = torch.Generator(options.device).manual_seed(0)
+    deck = Riffle(N)
+    matrix = 3 * torch.randn(LISTS, N, N, generator=generator, device=options.device)
+    scores = matrix[:, 0].contiguous()
+    rows = scores[:, None].expand(LISTS, N, N).contiguous()
+    sigma = random_permutations(LISTS, n=N, generator=generator)
+    law, plackett_luce = GeneralisedPlackettLuce(matrix), PlackettLuce(scores)
+    trained = matrix.clone().requires_grad_()
+    few = GeneralisedPlackettLuce(matrix[:2])
+
+    def slope(log_prob):
+        trained.grad = None
+        log_prob().sum().backward()
+
+    results = [
+        compare(
+            "15 riffles, all states",
+            lambda: deck.trajectory(LISTS, times=range(16), generator=generator),
+            lambda: sorted_riffles(15, generator),
+            options.repeats,
+        ),
+        compare(
+            "schedule 0, 8, 10, 15",
+            lambda: deck.trajectory(LISTS, times=[0, 8, 10, 15], generator=generator),
+            lambda: sorted_riffles(15, generator),
+            options.repeats,
+        ),
+        compare(
+            "GPL log-likelihood",
+            lambda: law.log_prob(sigma),
+            lambda: masked_log_prob(matrix, sigma),
+            options.repeats,
+        ),
+        compare(
+            "GPL log-likelihood with gradient",
+            lambda: slope(lambda: GeneralisedPlackettLuce(trained).log_prob(sigma)),
+            lambda: slope(lambda: masked_log_prob(trained, sigma)),
+            options.repeats,
+        ),
+        compare(
+            "PL log-likelihood",
+            lambda: plackett_luce.log_prob(sigma),
+            lambda: masked_log_prob(rows, sigma),
+            options.repeats,
+        ),
+        compare(
+            "GPL sampling",
+            lambda: law.sample(generator),
+            lambda: gumbel_sample(matrix, generator),
+            options.repeats,
+        ),
+        compare(
+            f"GPL beam of {WIDTH}, 2 lists",
+            lambda: few.beam(WIDTH),
+            lambda: prefix_beam(matrix[:2], WIDTH),
+            3,
+        ),
+    ]
+    start = time.perf_counter()
+    law.beam(WIDTH)
+    results.append({"name": f"GPL beam of {WIDTH}", "seconds": time.perf_counter() - start})
+    if options.full_memory:
+        many = matrix.repeat(20, 1, 1)
+        start = time.perf_counter()
+        GeneralisedPlackettLuce(many).beam(WIDTH)
+        results.append(
+            {
+                "name": f"GPL beam of {WIDTH}, {len(many)} lists",
+                "seconds": time.perf_counter() - start,
+                "process_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+            }
+        )
+    for result in results[7:]:
+        print(result)
+    record(results, options.output)
+
+
+if __name__ == "__main__":
+    main()
