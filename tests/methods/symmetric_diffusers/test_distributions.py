@@ -217,7 +217,7 @@ def test_plackett_luce_for_any_spread_of_scores(spread):
     # Rounding of float32 scores of this size.
     assert torch.allclose(found.double(), (ordered - rest).sum(-1), atol=1e-6 + 3e-7 * spread)
     found.sum().backward()
-    assert torch.isfinite(s.grad).all() and abs(float(s.grad.sum())) < 1e-4
+    assert torch.isfinite(s.grad).all() and abs(float(s.grad.sum())) < 1e-5 + 3e-7 * spread
 
 
 def test_bad_scores_are_refused():
