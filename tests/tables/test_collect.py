@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import math
 
@@ -66,3 +67,14 @@ def test_verdict_follows_the_stated_formula(table):
     assert verdict(table, Metric("m", digits=2), 9.0, 0.01, 2, 0.5) is None
     wide = Metric("m", better="lower", digits=2, tolerance=0.5)
     assert verdict(table, wide, 1.2, 0.01, 2, 0.5) == "match"
+
+
+def test_a_scale_that_changes_the_problem_is_not_compared(table):
+    scales = dict(table.scales)
+    scales["small"] = dataclasses.replace(scales["small"], compare=False)
+    grid = build(table, Selection("small", rows="fair", columns="small n"))
+    finish(grid[0].runs[0], mean=0.5, n_samples=100.0)
+    (compared,) = collect(table, grid, Records(), "small")
+    (shown,) = collect(dataclasses.replace(table, scales=scales), grid, Records(), "small")
+    assert compared.verdict == "match" and shown.verdict is None
+    assert shown.paper == 0.5

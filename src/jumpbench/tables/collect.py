@@ -55,8 +55,9 @@ class Records:
 
 
 def collect(table: Table, grid: Sequence[GridCell], records: Records, scale: str) -> list[Cell]:
-    """All cells of the grid as they stand now; the smoke scale is never compared with the paper."""
-    return [_cell(table, entry, records, scale != "smoke") for entry in grid]
+    """All cells of the grid as they stand now."""
+    compare = table.scales[scale].compare and scale != "smoke"
+    return [_cell(table, entry, records, compare) for entry in grid]
 
 
 def _cell(table: Table, entry: GridCell, records: Records, compare: bool) -> Cell:

@@ -66,10 +66,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Scale:
-    """What a scale changes against the table as written."""
+    """What a scale changes against the table as written.
+
+    ``compare: false`` says that it changes the problem itself (a smaller lattice, fewer steps), so
+    that the published numbers are shown and not compared; the smoke scale is never compared.
+    """
 
     name: str
     note: str = ""
+    compare: bool = True
     seeds: int = 1
     overrides: tuple[str, ...] = ()
     rows: Mapping[str, list[str]] = field(default_factory=dict)
