@@ -1,6 +1,7 @@
 """DASBS end to end on tiny systems: it learns, resumes exactly, and refuses what cannot work."""
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
@@ -254,3 +255,12 @@ def test_a_warm_start_takes_over_the_averaged_weights(tmp_path):
         torch.testing.assert_close(getattr(cold, f"{name}_average").network.state_dict(), wanted)
     with pytest.raises(UserError, match="is missing"):
         train(make(Ising(3, 0.4), warm_start=str(tmp_path / "nowhere"), **settings), 1)
+
+
+def test_the_example_of_the_readme_runs():
+    text = (Path(__file__).parents[3] / "reproduce" / "dasbs" / "README.md").read_text()
+    example = text.split("```python\n")[1].split("```")[0]
+    assert "max_steps=400" in example
+    names = {}
+    exec(example.replace("max_steps=400", "max_steps=3"), names)
+    assert names["samples"].shape == (4096, 4)
