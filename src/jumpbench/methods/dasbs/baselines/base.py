@@ -26,7 +26,8 @@ class WeightedSampler(Method):
 
     A subclass writes ``training_step``, :meth:`draw` and :meth:`start_from`. The test stage draws
     one batch of chains per test batch and logs, without reweighting the samples, the metrics
-    against the ground truth, ``ess = (mean w)^2 / mean w^2``, ``log_z = log mean w`` and its standard error.
+    against the ground truth, ``ess = (mean w)^2 / mean w^2``, and ``log_z = log mean w`` with its
+    standard error ``log_z_error``.
 
     Args:
         target: the law to sample; it must be positive.
