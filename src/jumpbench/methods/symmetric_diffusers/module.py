@@ -137,6 +137,17 @@ class SymmetricDiffuser(Method):
         schedule = {"scheduler": self._rate(optimizer), "interval": "step"}
         return {"optimizer": optimizer, "lr_scheduler": schedule}
 
+    def configure_gradient_clipping(
+        self,
+        optimizer: Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        # Lightning refuses fused optimisers in mixed precision for the sake of a gradient scaler,
+        # which bfloat16 does not use.
+        if gradient_clip_val:
+            nn.utils.clip_grad_norm_(self.network.parameters(), gradient_clip_val)
+
     def on_train_start(self) -> None:
         # Dropout draws from the default generators; a resumed run continues their streams.
         if "cpu" in self._saved_randomness:
