@@ -61,7 +61,7 @@ def enumerate_law(target: DiscreteTarget) -> EnumeratedLaw:
         UserError: more than 2^20 states.
     """
     states = all_states(target.length, target.n_states)
-    log_prob = torch.cat([target.log_prob(part).double() for part in states.split(2**16)])
+    log_prob = torch.cat([target.log_prob(part.long()).double() for part in states.split(2**16)])
     log_z = log_prob.logsumexp(0)
     return EnumeratedLaw(states, (log_prob - log_z).exp(), float(log_z))
 
