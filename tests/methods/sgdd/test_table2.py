@@ -7,9 +7,9 @@ from jumpbench.data.synthetic_posterior import SumReading
 from jumpbench.methods.sgdd.baselines.svdd import SVDD
 from jumpbench.methods.sgdd.likelihood_step import MetropolisStep
 from jumpbench.methods.sgdd.likelihoods import Reward
-from jumpbench.methods.sgdd.prior import ProductPrior
+from jumpbench.methods.sgdd.prior import ProductPrior, clean_grid
 from jumpbench.methods.sgdd.sampler import SplitGibbs
-from jumpbench.methods.sgdd.schedule import consistent_penalty, endpoint_times
+from jumpbench.methods.sgdd.schedule import consistent_penalty, endpoint_times, printed_penalty
 from jumpbench.metrics.histogram import HistogramHellinger, HistogramTotalVariation, sampling_floor
 from jumpbench.metrics.histogram import hellinger as hellinger_distance
 
@@ -76,3 +76,41 @@ def test_zero_likelihood_returns_the_prior_with_the_consistent_penalty_only():
         sampler = SplitGibbs(likelihood_step=MetropolisStep(200), **penalty)
         found, _ = distances(sampler, 2, truth, nothing)
         assert low < found < high
+
+
+def site_law(target, sampler, n_proposals):
+    """Exact law of one returned site. The likelihood factors, so sites evolve on their own: of T
+    proposals each falls on a given site with probability 1/D.
+    """
+    prior, n = ProductPrior(target.law, target.length), target.n_states
+    table, tokens = target.site_table(), torch.arange(n)
+    law = torch.full((n,), 1 / n, dtype=torch.float64)
+    for t in sampler.times(sampler.n_iterations):
+        penalty = sampler.penalty(float(prior.schedule.total(t)), n)
+        to_z = torch.zeros(n, n, dtype=torch.float64)
+        for x in range(n):
+            log_pi = table - penalty * (tokens != x)
+            move = torch.exp((log_pi - log_pi[:, None]).clamp(max=0)) / n
+            move += torch.diag(1 - move.sum(-1))
+            some = (1 - 1 / target.length) * torch.eye(n) + move / target.length
+            to_z[x] = torch.linalg.matrix_power(some, n_proposals)[x]
+        denoise = prior.clean_matrix(clean_grid(t, sampler.prior_steps))
+        law = law @ denoise @ to_z if sampler.prior_first else law @ to_z @ denoise
+    return law
+
+
+@pytest.mark.parametrize("length", [2, 5])
+@pytest.mark.parametrize("prior_first", [False, True])
+@pytest.mark.parametrize("penalty", [printed_penalty, consistent_penalty])
+def test_sites_follow_their_exact_law(length, prior_first, penalty):
+    target = SumReading(length)
+    sampler = SplitGibbs(4, 5, MetropolisStep(10), penalty=penalty, prior_first=prior_first)
+    law = site_law(target, sampler, 10)
+    prior = ProductPrior(target.law, length)
+    samples, _ = sampler(prior, target.likelihood(), torch.Generator().manual_seed(1), 20_000)
+    for site in range(2):
+        counts = torch.bincount(samples[:, site], minlength=50)
+        z = ((counts - 20_000 * law) / (20_000 * law * (1 - law)).sqrt())[20_000 * law > 25]
+        assert len(z) > 20
+        assert z.abs().max() < 4.5
+        assert (z**2).mean() == pytest.approx(1, abs=0.9)  # sd of a mean of 20 squares: 0.32
