@@ -219,6 +219,7 @@ class TestRefusals:
         self.refuse("does not reach every state", source=ConstantSource)
         self.refuse("must be memoryless", corrector=None)
         self.refuse("path weights say nothing", reweight=True)
+        self.refuse("only through path weights", controller_matching=DenoisingMatching())
         self.refuse("cannot hold", buffer_size=32)
         self.refuse("must be at least 1", times=0)
         self.refuse("start from the uniform source", memoryless=True, source=ConstantSource)

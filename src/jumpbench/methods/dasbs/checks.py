@@ -42,6 +42,11 @@ def check_setting(method: "DASBS") -> None:
             "path weights say nothing unless the reference is memoryless; set reweight=false, or "
             "use a memoryless schedule without corrector"
         )
+    if not method.controller_matching.sees_target and not method.reweight:
+        raise UserError(
+            f"{type(method.controller_matching).__name__} of the controller sees the target only "
+            "through path weights; set reweight=true (memoryless only), or use AdjointMatching"
+        )
     needs_cover = not method.memoryless and method.corrector_matching.needs_cover
     if needs_cover and not method.source.covers_space:
         raise UserError(

@@ -97,9 +97,16 @@ class Reference:
 
 
 class Matching(Protocol):
-    """How a pole tells about a ratio. ``needs_cover``: the source must reach every state."""
+    """How a pole tells about a ratio.
+
+    Attributes:
+        needs_cover: the corrector's targets need a source that reaches every state.
+        sees_target: the controller's targets are made of nu; otherwise it speaks only through the
+            weights of the pairs.
+    """
 
     needs_cover: ClassVar[bool]
+    sees_target: ClassVar[bool]
 
     def controller(
         self, pairs: Pairs, n_times: int, end_ratios: Ratios, reference: Reference, generator
@@ -123,6 +130,7 @@ class AdjointMatching:
     """
 
     needs_cover: ClassVar[bool] = True
+    sees_target: ClassVar[bool] = True
 
     def controller(self, pairs, n_times, end_ratios, reference, generator):
         t = _times(pairs, n_times, 1.0, generator)
@@ -144,6 +152,7 @@ class DenoisingMatching:
 
     latest: float = 0.99
     needs_cover: ClassVar[bool] = False
+    sees_target: ClassVar[bool] = False
 
     def controller(self, pairs, n_times, end_ratios, reference, generator):
         t = _times(pairs, n_times, self.latest, generator)
