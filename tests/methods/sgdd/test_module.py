@@ -5,6 +5,7 @@ import torch
 from lightning import Trainer
 
 from jumpbench.data.synthetic_posterior import NormReading, SumReading, SyntheticPosterior
+from jumpbench.errors import UserError
 from jumpbench.methods.sgdd import ProductPrior, SplitGibbs
 from jumpbench.methods.sgdd.figures import heatmaps
 from jumpbench.methods.sgdd.module import SyntheticPosteriorSampling
@@ -54,7 +55,7 @@ def test_a_reading_that_does_not_factor():
 
 def test_prior_and_target_must_fit():
     target = SumReading(3)
-    with pytest.raises(ValueError, match="differ"):
+    with pytest.raises(UserError, match="give both the same"):
         SyntheticPosteriorSampling(target, ProductPrior(target.law, 2), SplitGibbs())
 
 

@@ -3,6 +3,7 @@
 import torch
 
 from jumpbench.data.synthetic_posterior import GridPosterior
+from jumpbench.errors import UserError
 from jumpbench.methods.base import Method
 from jumpbench.methods.sgdd.interface import PosteriorSampler, SamplerInfo
 from jumpbench.methods.sgdd.prior import Prior
@@ -40,7 +41,10 @@ class SyntheticPosteriorSampling(Method):
     ) -> None:
         super().__init__(seed)
         if (prior.length, prior.n_states) != (target.length, target.n_states):
-            raise ValueError("prior and target differ in length or number of states")
+            raise UserError(
+                f"the prior has {prior.length} sites of {prior.n_states} states, the target "
+                f"{target.length} of {target.n_states}; give both the same"
+            )
         self.target, self.prior, self.sampler = target, prior, sampler
         self.floor_replicates = floor_replicates
         self.likelihood = target.likelihood()
