@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.data.files import DataFile, data_root, located, read
-from jumpbench.data.lists import Batch, EpochOrder, ListData
+from jumpbench.data.lists import Batch, EpochOrder, ListData, take_rows
 from jumpbench.data.tsp_solvers import solve_tours, tour_length
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.seeding import make_generator
@@ -38,7 +38,8 @@ class TspData(ListData):
 
     Generated points are uniform, by a fixed seed; their tours come from
     :func:`~jumpbench.data.tsp_solvers.solve_tours` (exact up to 12 cities, local search beyond)
-    and are written with second city < last city. Tours of files keep their direction.
+    and run counter-clockwise, so that the points decide the label: a network that does not see
+    the numbers of the cities could not know either direction. Tours of files keep theirs.
     """
 
     def __init__(
@@ -165,7 +166,19 @@ def generated_tsp(size: int, length: int, split: str) -> tuple[Tensor, Tensor]:
     """``size`` uniform instances and their tours, always the same for a split."""
     generator = make_generator(0, "tsp", split, length)
     points = torch.rand(size, length, 2, generator=generator)
-    return points, solve_tours(points, generator)
+    return points, counter_clockwise(points, solve_tours(points, generator))
+
+
+def counter_clockwise(points: Tensor, tours: Tensor) -> Tensor:
+    """The same tours (N, n) from their first city, run through with the inside on the left.
+
+    The sign is that of the enclosed area, which a shortest tour, having no crossing, encloses.
+    """
+    ordered = take_rows(points, tours).double()
+    x, y = ordered.unbind(-1)
+    area = (x * y.roll(-1, -1) - y * x.roll(-1, -1)).sum(-1, keepdim=True)
+    backward = torch.cat([tours[:, :1], tours[:, 1:].flip(-1)], dim=-1)
+    return torch.where(area >= 0, tours, backward)
 
 
 def verify(root: str | Path | None = None) -> str:
