@@ -71,7 +71,7 @@ def test_verdict_follows_the_stated_formula(table):
 
 def test_a_scale_that_changes_the_problem_is_not_compared(table):
     scales = dict(table.scales)
-    scales["small"] = dataclasses.replace(scales["small"], compare=False)
+    scales["small"] = dataclasses.replace(scales["small"], compare=None)
     grid = build(table, Selection("small", rows="fair", columns="small n"))
     finish(grid[0].runs[0], mean=0.5, n_samples=100.0)
     (compared,) = collect(table, grid, Records(), "small")

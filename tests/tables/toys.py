@@ -106,7 +106,7 @@ published:
     elsewhere: {small n: 0.1}
 scales:
   smoke: {note: one seed, seeds: 1}
-  small: {note: two seeds, seeds: 2}
+  small: {note: two seeds, seeds: 2, compare: true}
   paper: {seeds: 3}
 claims:
   - {id: lowest, text: The fair coin is lowest., check: {best: {row: fair}}}

@@ -56,7 +56,7 @@ class Records:
 
 def collect(table: Table, grid: Sequence[GridCell], records: Records, scale: str) -> list[Cell]:
     """All cells of the grid as they stand now."""
-    compare = table.scales[scale].compare and scale != "smoke"
+    compare = table.scales[scale].compared
     return [_cell(table, entry, records, compare) for entry in grid]
 
 

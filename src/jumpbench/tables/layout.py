@@ -118,7 +118,7 @@ def notes(table: Table, scale: str, cells: Sequence[Cell]) -> list[str]:
         lines.append(f"Scale {scale}: {table.scales[scale].note}")
     if scale == "smoke":
         lines.append("The smoke scale only shows that everything runs; it is not compared.")
-    elif not table.scales[scale].compare:
+    elif not table.scales[scale].compared:
         lines.append("This is not the paper's setting: its numbers are shown, not compared.")
     lines += table.reading
     shown = {cell.row for cell in cells}

@@ -68,19 +68,23 @@ class Column:
 class Scale:
     """What a scale changes against the table as written.
 
-    ``compare: false`` says that it changes the problem itself (a smaller lattice, fewer steps), so
-    that the published numbers are shown and not compared; the smoke scale is never compared.
+    Only the paper scale is compared with the published numbers, and a smaller one that says
+    ``compare: true`` because it has the paper's setting; miniatures show them beside their own.
     """
 
     name: str
     note: str = ""
-    compare: bool = True
+    compare: bool | None = None
     seeds: int = 1
     overrides: tuple[str, ...] = ()
     rows: Mapping[str, list[str]] = field(default_factory=dict)
     columns: Mapping[str, list[str]] = field(default_factory=dict)
     only_rows: tuple[str, ...] | None = None
     only_columns: tuple[str, ...] | None = None
+
+    @property
+    def compared(self) -> bool:
+        return self.name == "paper" if self.compare is None else self.compare
 
 
 @dataclass(frozen=True)
