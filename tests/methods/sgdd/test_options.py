@@ -16,8 +16,8 @@ def sampler(*overrides):
     [
         ("potential=printed", "penalty", schedule.printed_penalty),
         ("potential=consistent", "penalty", schedule.consistent_penalty),
-        ("annealing=paper", "times", schedule.paper_times),
-        ("annealing=endpoint", "times", schedule.endpoint_times),
+        ("schedule=paper", "times", schedule.paper_times),
+        ("schedule=endpoint", "times", schedule.endpoint_times),
         ("order=likelihood_first", "prior_first", False),
         ("order=prior_first", "prior_first", True),
     ],
@@ -32,6 +32,6 @@ def test_start_of_metropolis_hastings():
 
 
 def test_defaults_are_the_paper_as_printed():
-    named = ["potential=printed", "annealing=paper", "mh_init=x", "order=likelihood_first"]
+    named = ["potential=printed", "schedule=paper", "mh_init=x", "order=likelihood_first"]
     assert plan_run("sgdd/table2", named).hash == plan_run("sgdd/table2").hash
     assert plan_run("sgdd/table2", ["potential=consistent"]).hash != plan_run("sgdd/table2").hash
