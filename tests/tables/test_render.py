@@ -4,7 +4,7 @@ import pytest
 
 from jumpbench.tables.collect import Cell
 from jumpbench.tables.console import _split
-from jumpbench.tables.layout import blocks, counts, number, show
+from jumpbench.tables.layout import blocks, counts, notes, number, show
 from jumpbench.tables.render import to_html, to_latex, to_markdown
 from jumpbench.tables.spec import Metric, load
 
@@ -16,7 +16,7 @@ def filled(project):
         Cell("fair", "small n", "mean", paper=0.5, measured=0.51234567, std=0.02, n_seeds=2,
              n_samples=500, status="measured", verdict="match", floor=0.0223),
         Cell("fair", "large n", "mean", paper=0.5, paper_std=0.1, status="failed", note="<b> & c"),
-        Cell("elsewhere", "small n", "mean", paper=0.1, status="cited"),
+        Cell("elsewhere", "small n", "mean", paper=0.1, status="cited", asked=False),
     ]  # fmt: skip
     return table, cells
 
@@ -50,7 +50,7 @@ def test_every_format_has_every_number(filled):
     latex = to_latex(table, "smoke", cells)
     assert r"0.51$\pm$0.02" in latex and latex.count(r"\begin{tabular}") == 1
     text = to_markdown(table, "smoke", cells, [])
-    assert "0.51±0.02" in text and "floor of a perfect sampler | 0.02" in text.replace("*", "")
+    assert "0.51±0.02" in text and "floor (perfect) | 0.02" in text.replace("*", "")
     assert json.loads(json.dumps(record))["cells"][0]["measured"] == 0.51234567
 
 
@@ -75,3 +75,17 @@ def test_wide_blocks_are_split_to_fit(filled):
     parts = _split(many, 100)
     assert len(parts) > 1
     assert tuple(name for part in parts for name in part.columns) == many.columns
+
+
+def test_what_a_scale_leaves_out_is_named_once(filled):
+    table, cells = filled
+    outside = Cell("biased", "large n", "mean", paper=0.9, asked=False)
+    here = Cell("biased", "small n", "mean", measured=1.0, n_seeds=2, status="measured")
+    inside = [cells[0], here]
+    (block,) = blocks(table, [*inside, outside])
+    assert block.columns == ("small n",) and len(block.rows) == 2
+    lines = notes(table, "small", [*inside, outside])
+    assert [line for line in lines if "not shown" in line] == [
+        "Not part of the small scale, so not shown: columns large n"
+    ]
+    assert counts([*inside, outside]).startswith("2 of 2 cells")

@@ -33,6 +33,7 @@ class Cell:
     note: str | None = None
     run_ids: list[str] = field(default_factory=list)
     uncertainty: float | None = None  # standard error of ``measured``; None if unknown
+    asked: bool = True  # False: cited, or not part of the scale
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -65,7 +66,7 @@ def _cell(table: Table, entry: GridCell, records: Records, compare: bool) -> Cel
     paper, paper_std = table.paper(row.name, column.name, metric.name)
     base = {
         "row": row.name, "column": column.name, "metric": metric.name,
-        "paper": paper, "paper_std": paper_std,
+        "paper": paper, "paper_std": paper_std, "asked": entry.asked,
     }  # fmt: skip
     if row.cited:
         return Cell(**base, status="cited", note=row.note)

@@ -175,7 +175,7 @@ def _rich(block: Block) -> RichTable:
         found.add_row(row, *map(_text, shown))
     if block.floors:
         found.add_section()
-        found.add_row(Text("floor of a perfect sampler", style="dim italic"), *block.floors)
+        found.add_row(Text(block.floor_label, style="dim italic"), *block.floors)
     return found
 
 

@@ -36,6 +36,11 @@ class Block:
     rows: tuple[tuple[str, tuple[Shown, ...]], ...]
     floors: tuple[str, ...] | None
 
+    @property
+    def floor_label(self) -> str:
+        """What the last line is: the best that any method could score."""
+        return "ceiling (perfect)" if self.metric.better == "higher" else "floor (perfect)"
+
 
 def number(value: float | str | None, digits: int) -> str:
     """Fixed digits in the readable range, scientific notation outside it."""
@@ -62,8 +67,28 @@ def show(cell: Cell | None, metric: Metric) -> Shown:
     return Shown(measured, paper, MARKS.get(cell.verdict or "", ""), cell.status)
 
 
+def left_out(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
+    """(rows, columns) of which the scale contains no cell at all."""
+    inside = [cell for cell in cells if not _outside(cell)]
+    rows, columns = {cell.row for cell in inside}, {cell.column for cell in inside}
+    outside = [cell for cell in cells if _outside(cell)]
+    return (
+        list(dict.fromkeys(cell.row for cell in outside if cell.row not in rows)),
+        list(dict.fromkeys(cell.column for cell in outside if cell.column not in columns)),
+    )
+
+
+def _outside(cell: Cell) -> bool:
+    return cell.status == "missing" and not cell.asked
+
+
 def blocks(table: Table, cells: Sequence[Cell]) -> list[Block]:
-    """The cells, one block per metric, in the order of the table file."""
+    """The cells, one block per metric, in the order of the table file.
+
+    Rows and columns that the scale leaves out whole are not shown; :func:`notes` names them.
+    """
+    rows_out, columns_out = left_out(cells)
+    cells = [c for c in cells if c.row not in rows_out and c.column not in columns_out]
     labels = {row.name: row.name + " *" * row.ours for row in table.rows}
     found = []
     for metric in table.metrics.values():
@@ -98,7 +123,7 @@ def title(metric: Metric) -> str:
 def counts(cells: Sequence[Cell]) -> str:
     """How much stands behind the numbers: ``30 of 36 cells measured; 1-3 seeds, 10000 samples``."""
     mine = [cell for cell in cells if cell.status == "measured"]
-    asked = [cell for cell in cells if cell.status != "cited"]
+    asked = [cell for cell in cells if cell.asked]
     text = f"{len(mine)} of {len(asked)} cells measured"
     for name, values in (
         ("seeds", {cell.n_seeds for cell in mine}),
@@ -131,9 +156,12 @@ def notes(table: Table, scale: str, cells: Sequence[Cell]) -> list[str]:
         lines.append("*: our row, not in the paper.")
     if any(row.cited for row in table.rows if row.name in shown):
         lines.append("–: shown as the paper prints it, not measured here.")
+    for what, names in zip(("rows", "columns"), left_out(cells), strict=True):
+        if names:
+            lines.append(f"Not part of the {scale} scale, so not shown: {what} {', '.join(names)}")
     told: set[str] = set()
     for cell in cells:
-        if cell.note and cell.status not in ("cited",) and cell.note not in told:
+        if cell.note and cell.status != "cited" and cell.note not in told and not _outside(cell):
             told.add(cell.note)
             lines.append(f"{cell.row}, {cell.column}: {cell.status}: {cell.note}")
     return lines

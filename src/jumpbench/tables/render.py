@@ -53,7 +53,7 @@ def to_markdown(
             f"| {row} | " + " | ".join(s.line for s in shown) + " |" for row, shown in block.rows
         ]
         if block.floors:
-            lines.append("| *floor of a perfect sampler* | " + " | ".join(block.floors) + " |")
+            lines.append(f"| *{block.floor_label}* | " + " | ".join(block.floors) + " |")
         lines.append("")
     for claim in claims:
         lines.append(f"- **{HOLDS[claim['holds']]}**: {claim['text']} ({claim['detail']})")
@@ -81,7 +81,7 @@ def to_latex(table: Table, scale: str, cells: Sequence[Cell]) -> str:
             parts = [row, *(s.line.replace("(paper ", "(") for s in shown)]
             lines.append(" & ".join(x.translate(_TEX) for x in parts) + r" \\")
         if block.floors:
-            lines.append(" & ".join(["floor", *block.floors]) + r" \\")
+            lines.append(" & ".join([block.floor_label, *block.floors]) + r" \\")
         lines += [r"\bottomrule", r"\end{tabular}", ""]
     return "\n".join(lines)
 
@@ -151,7 +151,7 @@ def _html_block(block: Block) -> str:
     )
     if block.floors:
         floors = "".join(f"<td>{floor}</td>" for floor in block.floors)
-        rows += f'<tr class="floor"><td>floor of a perfect sampler</td>{floors}</tr>'
+        rows += f'<tr class="floor"><td>{block.floor_label}</td>{floors}</tr>'
     return (
         f"<h2>{html.escape(title(block.metric))}</h2><div class=wide><table><thead><tr><th></th>"
         f"{head}</tr></thead><tbody>{rows}</tbody></table></div>"

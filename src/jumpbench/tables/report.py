@@ -28,7 +28,7 @@ def page() -> Path:
             record = read_json(folder / "table.json", "make the table again")
             cells = record["cells"]
             measured = sum(cell["status"] == "measured" for cell in cells)
-            asked = sum(cell["status"] != "cited" for cell in cells)
+            asked = sum(cell["asked"] for cell in cells)
             verdicts = [cell["verdict"] for cell in cells]
             claims = [claim["holds"] for claim in record["claims"]]
             link = f"../tables/{table_id}/{scale}/table.html"
@@ -131,7 +131,7 @@ def _table_list() -> str:
 
 def _summary(table_id: str, scale: str) -> str:
     content: dict[str, Any] = read_json(recorded_file(table_id, scale), "record it again")
-    asked = [cell for cell in content["cells"] if cell["status"] != "cited"]
+    asked = [cell for cell in content["cells"] if cell["asked"]]
     measured = sum(cell["status"] == "measured" for cell in asked)
     claims = [claim["holds"] for claim in content["claims"]]
     text = f"{measured} of {len(asked)} cells"
