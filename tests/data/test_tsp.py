@@ -85,7 +85,7 @@ def test_lists_and_bad_settings():
         batch = data.on_after_batch_transfer(next(iter(loader)), 0)
         assert batch["objects"].shape == (4, 5, 2) and (batch["order"][:, 0] == 0).all()
     with pytest.raises(UserError, match="train_files, or a train_size"):
-        TspData(5)
+        TspData(5).setup("fit")
 
 
 @pytest.mark.skipif(

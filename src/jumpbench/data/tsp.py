@@ -55,8 +55,6 @@ class TspData(ListData):
         root: str | Path | None = None,
     ) -> None:
         super().__init__(length, batch_size, test_size, test_batch_size, seed=seed)
-        if not train_files and not train_size:
-            raise UserError("give train_files, or a train_size to generate")
         self.train_files = tuple(train_files)
         self.test_files = tuple(test_files)
         self.train_size = train_size
@@ -64,6 +62,7 @@ class TspData(ListData):
         self._tables: dict[str, Tensor] = {}
 
     def setup(self, stage: str | None = None) -> None:
+        # Solvers have a test stage only, and need no training instances.
         splits = {"fit": ["train"], "test": ["test"]}.get(stage or "", ["train", "test"])
         for split in splits:
             if f"{split}_points" not in self._tables:
@@ -78,6 +77,8 @@ class TspData(ListData):
             "train": (self.train_files, self.train_size),
             "test": (self.test_files, self.test_size),
         }[split]
+        if not files and not size:
+            raise UserError("give train_files, or a train_size to generate")
         if not files:
             return generated_tsp(size, self.length, split)
         points, tours = load_tsp(files, self.length, self.root)
