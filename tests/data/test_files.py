@@ -106,7 +106,10 @@ def test_downloads_from_the_first_address_that_answers(tmp_path, monkeypatch):
     file = DataFile("table.txt", (MD5,), urls=("http://a/table.txt.gz", "http://b/table.txt.gz"))
     asked = serve(
         monkeypatch,
-        {"http://a/table.txt.gz": URLError("down"), "http://b/table.txt.gz": gzip.compress(CONTENT)},
+        {
+            "http://a/table.txt.gz": URLError("down"),
+            "http://b/table.txt.gz": gzip.compress(CONTENT),
+        },
     )
     assert read("set", file, tmp_path) == CONTENT
     assert read("set", file, tmp_path) == CONTENT
@@ -123,7 +126,7 @@ def test_download_of_an_archive_keeps_its_name(tmp_path, monkeypatch):
 def test_no_network_is_data_missing(tmp_path, monkeypatch):
     file = DataFile("table.txt", urls=("http://a/table.txt",))
     serve(monkeypatch, {"http://a/table.txt": URLError("no route")})
-    with pytest.raises(DataMissing, match="did not answer .*no route"):
+    with pytest.raises(DataMissing, match=r"did not answer .*no route"):
         read("set", file, tmp_path)
 
 
