@@ -11,7 +11,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from jumpbench.tables.collect import Cell
-from jumpbench.tables.layout import LEGEND, Block, Shown, blocks, counts, notes, title
+from jumpbench.tables.layout import Block, Shown, blocks, counts, legend, notes, title
 from jumpbench.tables.plan import Run
 from jumpbench.tables.spec import Table
 
@@ -132,7 +132,7 @@ def print_table(
     for block in blocks(table, cells):
         for part in _split(block, out.width):
             out.print(_rich(part))
-    out.print(Text(f"{counts(cells)}. Second lines: the paper. {LEGEND}.", style="dim"))
+    out.print(Text(f"{counts(cells)}. Second lines: the paper.{legend(table, scale)}", style="dim"))
     for claim in claims:
         mark, colour = _CLAIM[claim["holds"]]
         out.print(Text(f"{mark} ", style=colour) + Text(claim["text"]))

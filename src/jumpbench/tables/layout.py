@@ -120,6 +120,11 @@ def title(metric: Metric) -> str:
     return f"{metric.label or metric.name}{unit}{arrow}"
 
 
+def legend(table: Table, scale: str) -> str:
+    """What the marks mean, where there are any."""
+    return f" {LEGEND}." if table.scales[scale].compared else ""
+
+
 def counts(cells: Sequence[Cell]) -> str:
     """How much stands behind the numbers: ``30 of 36 cells measured; 1-3 seeds, 10000 samples``."""
     mine = [cell for cell in cells if cell.status == "measured"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.tables.collect import Cell
-from jumpbench.tables.layout import LEGEND, Block, Shown, blocks, counts, notes, title
+from jumpbench.tables.layout import Block, Shown, blocks, counts, legend, notes, title
 from jumpbench.tables.spec import Table
 from jumpbench.tables.store import write_atomic, write_json
 
@@ -45,7 +45,8 @@ def to_csv(cells: Sequence[dict[str, Any]]) -> str:
 def to_markdown(
     table: Table, scale: str, cells: Sequence[Cell], claims: Sequence[dict[str, Any]]
 ) -> str:
-    lines = [f"### {table.title} ({scale} scale)", "", f"{counts(cells)}. {LEGEND}.", ""]
+    heading = f"### {table.title} ({scale} scale)"
+    lines = [heading, "", f"{counts(cells)}.{legend(table, scale)}", ""]
     for block in blocks(table, cells):
         lines.append("| " + " | ".join([title(block.metric), *block.columns]) + " |")
         lines.append("|---" * (len(block.columns) + 1) + "|")
@@ -111,7 +112,7 @@ def to_html(
         '<meta name="viewport" content="width=device-width">',
         f"<title>{e(table.title)}</title><style>{_STYLE}</style>",
         f"<h1>{e(table.title)}</h1><p class=about>{e(table.about)}<br>{scale} scale; "
-        f"{e(counts(cells))}. {e(LEGEND)}.</p>",
+        f"{e(counts(cells))}.{e(legend(table, scale))}</p>",
         *(_html_block(block) for block in blocks(table, cells)),
     ]
     if record["claims"]:
