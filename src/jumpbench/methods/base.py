@@ -27,6 +27,7 @@ class Method(LightningModule):
         self.artifacts: dict[str, Any] = {}
         self._generators: dict[str, torch.Generator] = {}
         self._generator_states: dict[str, torch.Tensor] = {}
+        self._default_states: dict[str, torch.Tensor] = {}
 
     def generator(self, name: str) -> torch.Generator:
         """The run's generator for one component, on the module's device.
@@ -42,15 +43,27 @@ class Method(LightningModule):
             self._generators[key] = generator
         return self._generators[key]
 
+    def on_train_start(self) -> None:
+        # Dropout draws from torch's default generators; a resumed run continues their streams.
+        states, self._default_states = self._default_states, {}
+        if "cpu" in states:
+            torch.set_rng_state(states["cpu"].cpu())
+        if "cuda" in states and self.device.type == "cuda":
+            torch.cuda.set_rng_state(states["cuda"].cpu(), self.device)
+
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["generators"] = {
             **self._generator_states,
             **{key: generator.get_state() for key, generator in self._generators.items()},
         }
+        checkpoint["default_generators"] = {"cpu": torch.get_rng_state()}
+        if self.device.type == "cuda":
+            checkpoint["default_generators"]["cuda"] = torch.cuda.get_rng_state(self.device)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self._generators.clear()
         self._generator_states = dict(checkpoint.get("generators", {}))
+        self._default_states = dict(checkpoint.get("default_generators", {}))
 
 
 def load_artifacts(folder: str | Path, device: torch.device | str = "cpu") -> dict[str, Any]:

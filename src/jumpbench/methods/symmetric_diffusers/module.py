@@ -84,7 +84,6 @@ class SymmetricDiffuser(Method):
         self._optimizer, self._rate = optimizer, rate
         self._compile = compile
         self._score = self.score_states
-        self._saved_randomness: dict[str, Tensor] = {}
 
     def configure_model(self) -> None:
         if self._compile:
@@ -147,23 +146,6 @@ class SymmetricDiffuser(Method):
         # which bfloat16 does not use.
         if gradient_clip_val:
             nn.utils.clip_grad_norm_(self.network.parameters(), gradient_clip_val)
-
-    def on_train_start(self) -> None:
-        # Dropout draws from the default generators; a resumed run continues their streams.
-        if "cpu" in self._saved_randomness:
-            torch.set_rng_state(self._saved_randomness.pop("cpu").cpu())
-        if "cuda" in self._saved_randomness and self.device.type == "cuda":
-            torch.cuda.set_rng_state(self._saved_randomness.pop("cuda").cpu(), self.device)
-
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        super().on_save_checkpoint(checkpoint)
-        checkpoint["randomness"] = {"cpu": torch.get_rng_state()}
-        if self.device.type == "cuda":
-            checkpoint["randomness"]["cuda"] = torch.cuda.get_rng_state(self.device)
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        super().on_load_checkpoint(checkpoint)
-        self._saved_randomness = dict(checkpoint.get("randomness", {}))
 
     def validation_step(self, batch: Batch, batch_index: int) -> None:
         found = self.decode(batch, Greedy(), self.generator("valid"))[:, 0]

@@ -105,6 +105,7 @@ class WeightedSampler(Method):
         check_target(self.target, random_states(self.target, (64,), self.generator("check")))
 
     def on_train_start(self) -> None:
+        super().on_train_start()
         if self.warm_start is None or self.global_step > 0:
             return
         path = Path(self.warm_start) / "checkpoints" / "last.ckpt"

@@ -36,7 +36,6 @@ class TrainedBaseline(Method):
         super().__init__(seed)
         self.network = network
         self._optimizer, self._rate = optimizer, rate
-        self._saved_randomness: dict[str, Tensor] = {}
 
     def configure_optimizers(self) -> Any:
         optimizer = self._optimizer(self.network.parameters())
@@ -44,23 +43,6 @@ class TrainedBaseline(Method):
             return optimizer
         schedule = {"scheduler": self._rate(optimizer), "interval": "step"}
         return {"optimizer": optimizer, "lr_scheduler": schedule}
-
-    def on_train_start(self) -> None:
-        # Dropout draws from the default generators; a resumed run continues their streams.
-        if "cpu" in self._saved_randomness:
-            torch.set_rng_state(self._saved_randomness.pop("cpu").cpu())
-        if "cuda" in self._saved_randomness and self.device.type == "cuda":
-            torch.cuda.set_rng_state(self._saved_randomness.pop("cuda").cpu(), self.device)
-
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        super().on_save_checkpoint(checkpoint)
-        checkpoint["randomness"] = {"cpu": torch.get_rng_state()}
-        if self.device.type == "cuda":
-            checkpoint["randomness"]["cuda"] = torch.cuda.get_rng_state(self.device)
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        super().on_load_checkpoint(checkpoint)
-        self._saved_randomness = dict(checkpoint.get("randomness", {}))
 
 
 class OrderingBaseline(TrainedBaseline):
