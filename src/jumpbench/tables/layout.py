@@ -63,7 +63,8 @@ def show(cell: Cell | None, metric: Metric) -> Shown:
         return Shown(ABSENT[cell.status], paper, "", cell.status)
     measured = number(cell.measured, metric.digits)
     if cell.std is not None:
-        measured += f"±{number(cell.std, metric.digits)}"
+        scientific = "e" in measured
+        measured += f"±{cell.std:.1e}" if scientific else f"±{cell.std:.{metric.digits}f}"
     return Shown(measured, paper, MARKS.get(cell.verdict or "", ""), cell.status)
 
 
