@@ -30,12 +30,17 @@ def main() -> None:
     suite = ("-m", "jumpbench")
     table = command(*suite, "table", given.table, f"scale={given.scale}")
     table()
+    status = command(*suite, "status", given.table, f"scale={given.scale}")
     python = command("-c", "pass")
     imports = command("-c", "import hydra, omegaconf, rich.table, filelock, yaml")
     sides = (
         ("jumpbench --help, against python", command(*suite, "--help"), python),
         ("jumpbench list, against python", command(*suite, "list"), python),
-        ("jumpbench status, against its imports", command(*suite, "status", given.table, f"scale={given.scale}"), imports),
+        (
+            "jumpbench status, against its imports",
+            command(*suite, "status", given.table, f"scale={given.scale}"),
+            imports,
+        ),
         (f"{given.table} {given.scale} with nothing to do, against its imports", table, imports),
     )
     results = [compare(name, ours, other, given.repeats) for name, ours, other in sides]

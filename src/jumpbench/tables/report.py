@@ -10,7 +10,7 @@ from jumpbench.errors import UserError
 from jumpbench.paths import outputs_root, reproduce_dir, suite_root
 from jumpbench.tables.collect import Cell
 from jumpbench.tables.overview import cost_of, recorded_file
-from jumpbench.tables.render import HOLDS, to_markdown
+from jumpbench.tables.render import to_markdown
 from jumpbench.tables.spec import SCALES, Table, available, load
 from jumpbench.tables.store import read_json, write_atomic
 
@@ -136,6 +136,7 @@ def _summary(table_id: str, scale: str) -> str:
     claims = [claim["holds"] for claim in content["claims"]]
     text = f"{measured} of {len(asked)} cells"
     if claims:
-        words = [f"{claims.count(k)} {v}" for k, v in HOLDS.items() if claims.count(k)]
+        names = {True: "hold", False: "fail", None: "open"}
+        words = [f"{claims.count(k)} {v}" for k, v in names.items() if claims.count(k)]
         text += "; claims: " + ", ".join(words)
     return text

@@ -4,7 +4,7 @@ from typing import Any
 
 
 def heatmaps(table: Any, rows: list[str] | None = None, truth: str = "true posterior") -> Any:
-    """One row of panels per method, one column per length, the true law on top.
+    """One column of panels per method, one row per length, the true law first.
 
     All panels share one colour scale, that of the truth. Cells without samples stay empty;
     None if there is none at all. ``table.artifact(row, column)`` gives ``sampled`` and ``truth``.
@@ -21,20 +21,20 @@ def heatmaps(table: Any, rows: list[str] | None = None, truth: str = "true poste
     scale = max(float(law.max()) for law in truths.values())
     labels = [truth, *(name for name in names if any((name, c) in laws for c in truths))]
     figure, axes = plt.subplots(
-        len(labels),
         len(table.columns),
-        figsize=(1.9 * len(table.columns) + 0.8, 1.8 * len(labels)),
+        len(labels),
+        figsize=(1.3 * len(labels) + 0.4, 1.3 * len(table.columns) + 0.5),
         squeeze=False,
         layout="constrained",
     )
-    for i, label in enumerate(labels):
-        for j, column in enumerate(table.columns):
+    for i, column in enumerate(table.columns):
+        for j, label in enumerate(labels):
             axis = axes[i, j]
             axis.set(xticks=[], yticks=[])
             if (law := laws.get((label, column))) is not None:
                 axis.imshow(law.numpy(), origin="lower", vmin=0, vmax=scale, cmap="viridis")
             if i == 0:
-                axis.set_title(column, fontsize=9)
+                axis.set_title(label.replace(" (", "\n("), fontsize=8)
             if j == 0:
-                axis.set_ylabel(label, fontsize=7)
+                axis.set_ylabel(column, fontsize=9)
     return figure
