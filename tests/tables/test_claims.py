@@ -74,3 +74,16 @@ def test_order_trend_compare_all_any(decide):
 def test_a_misspelled_check_names_its_claim(decide, check):
     with pytest.raises(UserError, match="claim 'c'"):
         decide(check, {A: (0.5, 0.0), B: (0.9, 0.0)})
+
+
+def test_a_claim_is_left_open_at_scales_that_cannot_decide_it(project):
+    table = load("toy/coins")
+    claim = Claim("c", "text", {"best": {"row": "fair"}}, scales=("paper",))
+    cells = [
+        Cell(row, column, "mean", measured=value, uncertainty=0.0, status="measured")
+        for row, value in (("fair", 0.5), ("biased", 0.9))
+        for column in ("small n", "large n")
+    ]
+    claimed = dataclasses.replace(table, claims=(claim,))
+    assert evaluate(claimed, cells, "paper")[0]["holds"] is True
+    assert evaluate(claimed, cells, "small")[0]["holds"] is None

@@ -39,6 +39,7 @@ def test_a_table_file_is_read_whole(project):
         ("rows:\n", "rows: none\nrowz:\n", "rows"),
         ("overrides: [method.bias=0.5]", "overrides: method.bias=0.5", "must be a list"),
         ("cost: A", "cost: A\nverdict: {sigma: 2}", "verdict"),
+        ("{id: lowest,", "{id: lowest, scales: [tiny],", "unknown scale 'tiny'"),
     ],
 )
 def test_every_mistake_is_one_line_with_file_and_place(tmp_path, old, new, words):

@@ -38,8 +38,8 @@ class Side:
 def evaluate(table: Table, cells: Sequence[Cell], scale: str) -> list[dict[str, Any]]:
     """``[{id, text, holds, detail}]`` for every claim of the table.
 
-    The smoke scale shows that the pipeline works and says nothing about the paper: there, claims
-    are checked for their spelling and left open.
+    At a scale that cannot decide it (smoke never can), a claim is checked for its spelling and
+    left open.
 
     Raises:
         UserError: a check that the table file spells wrongly.
@@ -49,8 +49,8 @@ def evaluate(table: Table, cells: Sequence[Cell], scale: str) -> list[dict[str, 
         holds, detail = None, claim.reason or "no check is possible"
         if claim.check is not None:
             holds, detail = _Checker(table, claim.id, cells).decide(claim.check)
-            if scale == "smoke":
-                holds, detail = None, "not evaluated at the smoke scale"
+            if scale not in claim.scales:
+                holds, detail = None, f"not evaluated at the {scale} scale"
         found.append({"id": claim.id, "text": claim.text, "holds": holds, "detail": detail})
     return found
 

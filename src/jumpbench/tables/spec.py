@@ -89,12 +89,17 @@ class Scale:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper, with the check that decides it (or the reason why none can)."""
+    """A statement of the paper, with the check that decides it (or the reason why none can).
+
+    ``scales`` restricts it to scales that can decide it: a cost that a miniature sets itself
+    cannot.
+    """
 
     id: str
     text: str
     check: Mapping[str, Any] | None = None
     reason: str | None = None
+    scales: tuple[str, ...] = ("small", "paper")
 
 
 @dataclass(frozen=True)
@@ -267,6 +272,9 @@ def _check(table: Table) -> None:
             raise _Malformed(f"row '{row.name}' has no experiment")
     for column in table.columns:
         refer("metric", column.metrics, f"column '{column.name}'")
+    for claim in table.claims:
+        if unknown := set(claim.scales) - set(SCALES):
+            raise _Malformed(f"claim '{claim.id}' names the unknown scale '{unknown.pop()}'")
     refer("metric", table.published, "published")
     for metric, by_row in table.published.items():
         refer("row", by_row, f"published.{metric}")
