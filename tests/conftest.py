@@ -5,7 +5,8 @@ import torch
 
 from support import needs_data  # noqa: F401 - found here too
 
-torch.set_num_threads(min(torch.get_num_threads(), 2))
+# Tests are small: one thread is as fast as two, and does not crawl on a machine that is busy.
+torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)
