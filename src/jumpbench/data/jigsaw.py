@@ -1,5 +1,6 @@
 """Jigsaws: images cut into p x p pieces, presented in random order."""
 
+from abc import abstractmethod
 from pathlib import Path
 
 import torch
@@ -62,9 +63,9 @@ class Jigsaw(ListData):
         self._offset: dict[str, int] = {}
         self._tables: dict[str, Tensor] = {}
 
+    @abstractmethod
     def images(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Train and test images (N, C, H, W), and which of their pixels are not empty (bool)."""
-        raise NotImplementedError
 
     def feed(self, pieces: Tensor, tables: dict[str, Tensor]) -> Tensor:
         """Pixels as the network gets them, of pixels (..., C, s, s) as :meth:`images` has them."""

@@ -1,5 +1,6 @@
 """Lists of objects and the permutation that orders them: what sorting, jigsaw and tours share."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 
 import torch
@@ -13,7 +14,7 @@ from jumpbench.seeding import make_generator
 Batch = dict[str, Tensor]
 
 
-class ListData(LightningDataModule):
+class ListData(LightningDataModule, ABC):
     """Base of the DataModules of lists.
 
     Every batch that a method sees is a dict of tensors on its device:
@@ -66,9 +67,9 @@ class ListData(LightningDataModule):
         """CPU tensors that :meth:`assemble` reads; copied once to each device."""
         return {}
 
+    @abstractmethod
     def draw(self, split: str, size: int, generator: torch.Generator, first: int) -> Batch:
         """``size`` lists as indices; ``first`` counts the lists drawn before (of this split)."""
-        raise NotImplementedError
 
     def assemble(self, draw: Batch, tables: dict[str, Tensor]) -> Batch:
         """The batch of a draw; both live on the same device. By default the draw itself."""

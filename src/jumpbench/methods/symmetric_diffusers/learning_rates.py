@@ -1,16 +1,18 @@
 """Learning rates by step number. Each sets the rate itself; the optimiser's own is ignored."""
 
 import math
+from abc import ABC, abstractmethod
 
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 
-class RateByStep(LRScheduler):
+class RateByStep(LRScheduler, ABC):
     """Base: the rate of step s = 1, 2, ... is :meth:`rate` (s). Steps count optimiser updates."""
 
+    @abstractmethod
     def rate(self, step: int) -> float:
-        raise NotImplementedError
+        """Learning rate of step ``step``."""
 
     def get_lr(self) -> list[float]:
         return [self.rate(self.last_epoch + 1)] * len(self.optimizer.param_groups)

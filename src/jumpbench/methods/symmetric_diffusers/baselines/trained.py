@@ -1,5 +1,6 @@
 """What the trained baselines share: optimiser, dropout across resumes, selection by validation."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -45,7 +46,7 @@ class TrainedBaseline(Method):
         return {"optimizer": optimizer, "lr_scheduler": schedule}
 
 
-class OrderingBaseline(TrainedBaseline):
+class OrderingBaseline(TrainedBaseline, ABC):
     """A trained network that orders a list in one pass: :meth:`order` of the objects.
 
     Where the DataModule has validation lists, the weights with the highest validation accuracy
@@ -65,9 +66,9 @@ class OrderingBaseline(TrainedBaseline):
         self.best_accuracy = -1.0
         self._best_weights: dict[str, Tensor] = {}
 
+    @abstractmethod
     def order(self, objects: Tensor) -> Tensor:
         """Index array h ``(B, n)`` such that ``objects[h]`` is the ordered list."""
-        raise NotImplementedError
 
     def validation_step(self, batch: Batch, batch_index: int) -> None:
         right = first_right(self.order(batch["objects"]), batch["order"]).float()
