@@ -257,3 +257,12 @@ def test_a_figure_without_a_function_is_named(project, capsys):
     )
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 2
     assert "figure 'c' names no function" in capsys.readouterr().err
+
+
+def test_data_says_which_file_to_put_where(project, capsys, monkeypatch):
+    monkeypatch.setenv("JUMPBENCH_DATA", str(project / "data"))
+    assert main(["data", "tsp"]) == 1
+    shown = "".join(capsys.readouterr().out.split())
+    assert "missing:tsp:put" in shown and "tsp20_test.txt" in shown
+    assert main(["data", "tps"]) == 2
+    assert "did you mean 'tsp'" in capsys.readouterr().err
