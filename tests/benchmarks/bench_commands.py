@@ -36,11 +36,7 @@ def main() -> None:
     sides = (
         ("jumpbench --help, against python", command(*suite, "--help"), python),
         ("jumpbench list, against python", command(*suite, "list"), python),
-        (
-            "jumpbench status, against its imports",
-            command(*suite, "status", given.table, f"scale={given.scale}"),
-            imports,
-        ),
+        ("jumpbench status, against its imports", status, imports),
         (f"{given.table} {given.scale} with nothing to do, against its imports", table, imports),
     )
     results = [compare(name, ours, other, given.repeats) for name, ours, other in sides]
