@@ -2,15 +2,17 @@
 
     python tests/benchmarks/bench_commands.py [--table sgdd/table2] [--output results.json]
 
-The last line is a whole table that is finished already: it is made first if it is not (scale
-``smoke`` unless given), under ``JUMPBENCH_OUTPUTS``.
+The last lines are the table itself: with nothing to do, and made from nothing, one seed of all its
+rows and of the rows given by ``--rows`` (scale ``smoke`` unless given), in a folder of its own.
 """
 
 import argparse
+import os
 import subprocess
 import sys
+import tempfile
 
-from common import compare, record
+from common import compare, record, seconds
 
 
 def command(*arguments: str):
@@ -20,10 +22,22 @@ def command(*arguments: str):
     return run
 
 
+def from_nothing(table: str, scale: str, rows: str) -> dict[str, object]:
+    """Seconds of one call that has every run still to make, one seed."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["JUMPBENCH_OUTPUTS"] = folder
+        arguments = ("table", table, f"scale={scale}", "seeds=1", f"rows={rows}")
+        spent = seconds(command("-m", "jumpbench", *arguments))
+    name = f"{table} {scale} from nothing, rows {rows}"
+    print(f"{name}: {spent:.1f} s")
+    return {"name": name, "ours_seconds": spent}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--table", default="sgdd/table2")
     parser.add_argument("--scale", default="smoke")
+    parser.add_argument("--rows", default="SGDD*")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--output")
     given = parser.parse_args()
@@ -40,6 +54,7 @@ def main() -> None:
         (f"{given.table} {given.scale} with nothing to do, against its imports", table, imports),
     )
     results = [compare(name, ours, other, given.repeats) for name, ours, other in sides]
+    results += [from_nothing(given.table, given.scale, rows) for rows in (given.rows, "*")]
     if given.output:
         record(results, given.output)
 
