@@ -12,6 +12,14 @@ from jumpbench.methods.symmetric_diffusers.distributions import (
     InverseTransposition,
     PlackettLuce,
 )
+from jumpbench.methods.symmetric_diffusers.distributions.generalised_likelihood import (
+    LARGEST_EXPONENT,
+    exponentials_are_plain,
+)
+from jumpbench.methods.symmetric_diffusers.distributions.generalised_sampling import (
+    rows_by_argmax,
+    rows_by_inversion,
+)
 from jumpbench.processes.permutations import all_permutations, is_permutation, lexicographic_rank
 from jumpbench.seeding import make_generator
 
@@ -32,9 +40,33 @@ def scores(*shape, seed=0):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("n", [3, 4, 5])
 def test_samples_have_the_law(family, n):
-    """Chi-squared over the cells with >= 20 expected draws; z = 5 is a failure."""
     law = FAMILIES[family](scores(LISTS, n, n))
-    draws = law.sample(make_generator(n, "draws"), (DRAWS,))
+    check_law(law.sample(make_generator(n, "draws"), (DRAWS,)), law)
+
+
+@pytest.mark.parametrize("form", [rows_by_argmax, rows_by_inversion])
+def test_both_forms_of_row_by_row_sampling_have_the_law(form):
+    matrix = 2 * scores(LISTS, 4, 4, seed=6)
+    draws = form(matrix, (DRAWS, LISTS), make_generator(6, "draws"))
+    check_law(draws, GeneralisedPlackettLuce(matrix))
+
+
+def test_inversion_never_takes_a_column_twice():
+    """Also where what is left is as improbable as the form allows, and beyond that form."""
+    n = 60
+    for spread in (LARGEST_EXPONENT, 1000.0):
+        matrix = scores(20, n, n, seed=7).sign() * spread
+        draws = GeneralisedPlackettLuce(matrix).sample(make_generator(7, "draws"), (50,))
+        assert exponentials_are_plain(matrix) == (spread == LARGEST_EXPONENT)
+        assert is_permutation(draws).all()
+        # A row of +spread somewhere and -spread elsewhere takes one of the former.
+        first = matrix[:, 0].expand(50, -1, -1).gather(-1, draws[..., :1])
+        assert (first == spread).all()
+
+
+def check_law(draws, law):
+    """Chi-squared over the cells with >= 20 expected draws; z = 5 is a failure."""
+    n = draws.shape[-1]
     probabilities = law.log_prob(all_permutations(n)[:, None]).double().exp().T
     for ranks, p in zip(lexicographic_rank(draws).T, probabilities, strict=True):
         counts = torch.bincount(ranks, minlength=len(p)).double()

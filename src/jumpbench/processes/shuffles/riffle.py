@@ -1,6 +1,7 @@
 """Riffle shuffles (Gilbert-Shannon-Reeds) and a-shuffles, exact for any number of steps."""
 
 from collections.abc import Sequence
+from math import prod
 
 import torch
 from torch import Tensor
@@ -28,29 +29,24 @@ class Riffle(Shuffle):
             first = self.sample(*batch_shape, generator=generator, steps=MAX_BITS)
             rest = self.sample(*batch_shape, generator=generator, steps=steps - MAX_BITS)
             return compose(first, rest)
-        digits = self._digits(batch_shape, steps, generator)
-        return a_shuffle(digits) if steps > 1 else riffle(digits.bool())
+        if steps == 1:
+            return riffle(random_bits((*batch_shape, self.n), generator))
+        return a_shuffle(self._digits(batch_shape, steps, generator))
 
     def trajectory(
         self, *batch_shape: int, times: Sequence[int], generator: torch.Generator
     ) -> Tensor:
         """States at ``times``, ``(len(times), *batch_shape, n)``.
 
-        Gaps of one step are done together, by counting: bit s of one integer per position says
-        into which pile the position falls in step s. Longer gaps are single a-shuffles.
+        Gaps of one step are drawn together, by counting. Longer gaps are single a-shuffles.
         """
         check_times(times)
         gaps = [b - a for a, b in zip([0, *times], times, strict=False)]
-        unit = sum(gap == 1 for gap in gaps)
-        if unit < 2 or unit > MAX_BITS:
-            return super().trajectory(*batch_shape, times=times, generator=generator)
-        bits = self._digits(batch_shape, unit, generator)
-        shifts = torch.arange(unit, device=bits.device).view(-1, *(1,) * bits.ndim)
-        steps = iter(riffle(bits.bitwise_right_shift(shifts).bitwise_and_(1).bool()).unbind(0))
-        states = torch.empty(
-            (len(times), *batch_shape, self.n), dtype=torch.long, device=bits.device
-        )
-        state = identity(*batch_shape, n=self.n, device=bits.device)
+        shape = (*batch_shape, self.n)
+        device = generator.device
+        steps = iter(riffle(random_bits((gaps.count(1), *shape), generator)).unbind(0))
+        states = torch.empty((len(times), *shape), dtype=torch.long, device=device)
+        state = identity(*batch_shape, n=self.n, device=device)
         for gap, out in zip(gaps, states.unbind(0), strict=True):
             if gap == 0:
                 out.copy_(state)
@@ -99,14 +95,27 @@ def a_shuffle(digits: Tensor) -> Tensor:
 
 
 def riffle(right: Tensor) -> Tensor:
-    """sigma of one riffle from the pile of every output position, ``(..., n)`` bool.
+    """sigma of one riffle from the pile of every output position, ``(..., n)``: 0 left, 1 right.
 
     Counting instead of sorting: the j-th position of the left pile holds object j, the j-th
     position of the right pile holds object (size of the left pile) + j.
     """
+    # Small integers, in place and without a branch per element: on CPU memory traffic and `where`
+    # cost more than the arithmetic.
     n = right.shape[-1]
-    # 32-bit and in place: on CPU fresh memory costs more than the arithmetic.
-    to_the_right = right.cumsum(-1, dtype=torch.int32)
-    to_the_left = torch.arange(n, dtype=torch.int32, device=right.device) - to_the_right
-    to_the_right += n - 1 - to_the_right[..., -1:]
-    return torch.where(right, to_the_right, to_the_left, out=to_the_left).long()
+    dtype = torch.int16 if n < 2**14 else torch.int32
+    rights = right.cumsum(-1, dtype=dtype)
+    lefts = torch.arange(n, dtype=dtype, device=right.device) - rights
+    top_of_right = n - 1 - rights[..., -1:]
+    to_the_right = rights.sub_(lefts).add_(top_of_right)
+    return to_the_right.mul_(right).add_(lefts).long()
+
+
+def random_bits(shape: Sequence[int], generator: torch.Generator) -> Tensor:
+    """Independent fair bits, uint8, eight from every random byte."""
+    count = prod(shape)
+    words = torch.empty(-(-count // 64), dtype=torch.long, device=generator.device)
+    words.random_(-(2**63), None, generator=generator)
+    shifts = torch.arange(8, dtype=torch.uint8, device=generator.device).unsqueeze(-1)
+    bits = words.view(torch.uint8).bitwise_right_shift(shifts).bitwise_and_(1)
+    return bits.flatten()[:count].view(*shape)

@@ -10,6 +10,17 @@ from torch.autograd.function import once_differentiable
 # Elements of a work array on CPU: one megabyte of float32, which stays in the cache.
 CPU_BLOCK = 2**18
 
+# exp(80) and exp(-80) are normal floats, and so are sums of some thousand of the former.
+LARGEST_EXPONENT = 80.0
+
+
+def exponentials_are_plain(scores: Tensor) -> bool:
+    """Whether ``exp(scores)`` can be summed as it is, on a device where asking costs nothing."""
+    if scores.device.type != "cpu" or torch.compiler.is_compiling() or not scores.numel():
+        return False
+    smallest, largest = scores.aminmax()
+    return max(-float(smallest), float(largest)) <= LARGEST_EXPONENT
+
 
 def row_blocks(n: int, lists: int, device: torch.device) -> Iterator[tuple[int, int]]:
     """Ranges of rows of the score matrix, quarters of n or less, to be worked on together.
@@ -24,12 +35,15 @@ def row_blocks(n: int, lists: int, device: torch.device) -> Iterator[tuple[int, 
         yield low, min(n, low + rows)
 
 
-def _remaining_logits(scores: Tensor, sigma: Tensor, low: int, high: int) -> tuple[Tensor, Tensor]:
-    """Rows ``low..high-1`` over the columns ``sigma(low..n-1)``, -inf where already used."""
+def _remaining(scores: Tensor, sigma: Tensor, low: int, high: int) -> tuple[Tensor, Tensor]:
+    """Rows ``low..high-1`` over the columns ``sigma(low..n-1)``; those left form the triangle."""
     columns = sigma[..., None, low:].expand(*sigma.shape[:-1], high - low, sigma.shape[-1] - low)
-    logits = scores[..., low:high, :].gather(-1, columns)
+    return scores[..., low:high, :].gather(-1, columns), columns
+
+
+def _mask_used(logits: Tensor) -> Tensor:
     used = torch.ones(logits.shape[-2:], dtype=torch.bool, device=logits.device).tril_(-1)
-    return logits.masked_fill_(used, -math.inf), columns
+    return logits.masked_fill_(used, -math.inf)
 
 
 class _LogLikelihood(torch.autograd.Function):
@@ -38,14 +52,19 @@ class _LogLikelihood(torch.autograd.Function):
     @staticmethod
     def forward(ctx, scores: Tensor, sigma: Tensor) -> Tensor:
         ctx.save_for_backward(scores, sigma)
+        ctx.plain = exponentials_are_plain(scores)
         n = sigma.shape[-1]
         result = scores.new_zeros(sigma.shape[:-1])
         for low, high in row_blocks(n, result.numel(), scores.device):
-            logits, _ = _remaining_logits(scores, sigma, low, high)
-            chosen = logits.diagonal(dim1=-2, dim2=-1)
-            log_p = logits.log_softmax(-1).diagonal(dim1=-2, dim2=-1)
-            # A row whose remaining columns are all forbidden has no law: impossible, not nan.
-            result += torch.where(chosen == -math.inf, -math.inf, log_p).sum(-1)
+            logits, _ = _remaining(scores, sigma, low, high)
+            chosen = logits.diagonal(dim1=-2, dim2=-1).clone()
+            if ctx.plain:
+                log_p = chosen - logits.exp_().triu_().sum(-1).log_()
+            else:
+                log_p = _mask_used(logits).log_softmax(-1).diagonal(dim1=-2, dim2=-1)
+                # A row whose remaining columns are all forbidden has no law: impossible, not nan.
+                log_p = torch.where(chosen == -math.inf, -math.inf, log_p)
+            result += log_p.sum(-1)
         return result
 
     @staticmethod
@@ -54,11 +73,14 @@ class _LogLikelihood(torch.autograd.Function):
         scores, sigma = ctx.saved_tensors
         grad_scores = torch.zeros(scores.shape, dtype=scores.dtype, device=scores.device)
         for low, high in row_blocks(sigma.shape[-1], grad.numel(), scores.device):
-            logits, columns = _remaining_logits(scores, sigma, low, high)
-            # d log p / d logits = onehot(chosen) - softmax
-            slope = logits.softmax(-1).neg_()
-            slope.diagonal(dim1=-2, dim2=-1).add_(1)
-            slope *= grad[..., None, None]
+            logits, columns = _remaining(scores, sigma, low, high)
+            # d log p / d logits = onehot(chosen) - softmax, times the incoming gradient
+            if ctx.plain:
+                slope = logits.exp_().triu_()
+                slope *= -grad[..., None, None] / slope.sum(-1, keepdim=True)
+            else:
+                slope = _mask_used(logits).softmax(-1) * -grad[..., None, None]
+            slope.diagonal(dim1=-2, dim2=-1).add_(grad[..., None])
             grad_scores[..., low:high, :].scatter_(-1, columns, slope)
         return grad_scores, None
 
