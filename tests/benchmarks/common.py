@@ -5,10 +5,13 @@ import platform
 import resource
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+
+BLOCK_SECONDS = 0.02
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -27,19 +30,23 @@ def compare(
 ) -> dict[str, Any]:
     """Both sides alternately after a warm-up of each; the speed-up is the ratio of minima.
 
-    On a shared machine only that ratio means something. Peak memory is that of the GPU during
+    One timing is the mean of a block of calls that lasts about ``BLOCK_SECONDS``: a call of
+    microseconds right after the other side would measure that side's leavings in the caches. On a
+    shared machine only the ratio means something. Peak memory is that of the GPU during
     each side; without a GPU, the process's high-water mark after both (one number).
     """
     times: dict[str, list[float]] = {"ours": [], "other": []}
     memory: dict[str, float] = {}
     sides = {"ours": ours, "other": other}
-    for work in sides.values():
+    calls = {}
+    for side, work in sides.items():
         work()
+        calls[side] = max(1, int(BLOCK_SECONDS / seconds(work)))
     for _ in range(repeats):
         for side, work in sides.items():
             if torch.cuda.is_available():
                 torch.cuda.reset_peak_memory_stats()
-            times[side].append(seconds(work))
+            times[side].append(seconds(partial(_repeat, work, calls[side])) / calls[side])
             if torch.cuda.is_available():
                 memory[side] = torch.cuda.max_memory_allocated() / 2**20
     if not memory:
@@ -56,6 +63,11 @@ def compare(
     print(f"{name}: {fastest['ours']:.4g} s, other {fastest['other']:.4g} s", end="")
     print(f", {result['speedup']:.2f} times as fast")
     return result
+
+
+def _repeat(work: Callable[[], object], times: int) -> None:
+    for _ in range(times):
+        work()
 
 
 def record(results: list[dict[str, Any]], path: str | Path) -> None:
