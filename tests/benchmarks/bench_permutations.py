@@ -155,7 +155,7 @@ def main() -> None:
         }
         print(result)
         results.append(result)
-        record(results, options.output)
+    record(results, options.output)
 
 
 if __name__ == "__main__":
