@@ -5,7 +5,6 @@ pairs of path ends from a buffer that the averaged controller refills now and th
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -216,15 +215,10 @@ class DASBS(Method):
         check_target(self.target, random_states(self.target, (64,), generator))
         check_target(self.target, self.source.sample(64, generator))
         if self.warm_start is not None and self.global_step == 0:
-            self._start_warm(Path(self.warm_start) / "checkpoints" / "last.ckpt")
-
-    def _start_warm(self, checkpoint: Path) -> None:
-        if not checkpoint.is_file():
-            raise UserError(f"{checkpoint} is missing: finish the run that warm_start names first")
-        for name in ("controller",) if self.memoryless else ("controller", "corrector"):
-            weights = averaged_weights(checkpoint, name, self.device)
-            getattr(self, name).load_state_dict(weights)
-            getattr(self, f"{name}_average").network.load_state_dict(weights)
+            for name in ("controller",) if self.memoryless else ("controller", "corrector"):
+                weights = averaged_weights(self.warm_start, name, self.device)
+                getattr(self, name).load_state_dict(weights)
+                getattr(self, f"{name}_average").network.load_state_dict(weights)
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
         networks = [self.controller] if self.memoryless else [self.controller, self.corrector]
@@ -294,8 +288,7 @@ class DASBS(Method):
     def on_test_epoch_end(self) -> None:
         paths, self._tested = Paths.concatenate(self._tested), []
         if self.trainer.world_size > 1:
-            fields = self.all_gather({k: v for k, v in vars(paths).items() if v is not None})
-            paths = Paths(**{name: value.flatten(0, 1) for name, value in fields.items()})
+            paths = paths.gathered(self.all_gather)
         values = summary(self.target, paths, self.memoryless, self.ground_truth)
         for probe in self.stage_probes:
             values |= probe(self, self.generator("probe"))

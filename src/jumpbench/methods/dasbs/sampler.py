@@ -64,6 +64,11 @@ class Paths:
         columns = {name: [vars(part)[name] for part in parts] for name in vars(parts[0])}
         return cls(**{k: None if c[0] is None else torch.cat(c) for k, c in columns.items()})
 
+    def gathered(self, all_gather: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> "Paths":
+        """The paths of all processes of a distributed run, on every one of them."""
+        fields = all_gather({k: v for k, v in vars(self).items() if v is not None})
+        return Paths(**{name: value.flatten(0, 1) for name, value in fields.items()})
+
 
 def leap(
     x: Tensor, log_control: Tensor, noise: float, u: Tensor
