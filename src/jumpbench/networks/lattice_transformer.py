@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from jumpbench.networks.embeddings import lattice_position_table, sinusoidal_features
+from jumpbench.networks.fused import gated_sum, pays, rotated_heads
 
 
 class MixedRotary(nn.Module):
@@ -63,8 +64,12 @@ class RotaryAttention(nn.Module):
         self.rotary = MixedRotary(size, heads, hidden // heads)
 
     def forward(self, z: Tensor) -> Tensor:
-        q, k, v = self.qkv(z).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
-        q, k = self.rotary(q, k)
+        qkv = self.qkv(z)
+        if pays(qkv):
+            q, k, v = rotated_heads(qkv, self.rotary.angles().to(qkv.dtype))
+        else:
+            q, k, v = qkv.unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+            q, k = self.rotary(q, k)
         return self.projection(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
 
 
@@ -88,6 +93,10 @@ def modulate(z: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
     return z * (1 + scale) + shift
 
 
+def gated(z: Tensor, gate: Tensor, branch: Tensor) -> Tensor:
+    return gated_sum(z, gate, branch) if pays(z) else z + gate * branch
+
+
 class TimeBlock(nn.Module):
     """Pre-norm block whose two branches are shifted, scaled and gated by the time (adaLN)."""
 
@@ -103,8 +112,8 @@ class TimeBlock(nn.Module):
         shift1, scale1, gate1, shift2, scale2, gate2 = (
             self.modulation(F.silu(time)).unsqueeze(1).chunk(6, dim=-1)
         )
-        z = z + gate1 * self.attention(modulate(self.norm1(z), shift1, scale1))
-        return z + gate2 * self.mlp(modulate(self.norm2(z), shift2, scale2))
+        z = gated(z, gate1, self.attention(modulate(self.norm1(z), shift1, scale1)))
+        return gated(z, gate2, self.mlp(modulate(self.norm2(z), shift2, scale2)))
 
 
 class ScaledBlock(nn.Module):
@@ -120,8 +129,8 @@ class ScaledBlock(nn.Module):
         self.scale2 = nn.Parameter(torch.full((hidden,), 1e-4))
 
     def forward(self, z: Tensor) -> Tensor:
-        z = z + self.scale1 * self.attention(self.norm1(z))
-        return z + self.scale2 * self.mlp(self.norm2(z))
+        z = gated(z, self.scale1, self.attention(self.norm1(z)))
+        return gated(z, self.scale2, self.mlp(self.norm2(z)))
 
 
 class LatticeEmbedding(nn.Module):
