@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from jumpbench.networks import lattice_transformer
-from jumpbench.networks.fused import gated_sum, pays, rotated_heads
+from jumpbench.networks.fused import gated_sum, modulated_norm, pays, rotated_heads
 from jumpbench.networks.lattice_transformer import LatticeController, LatticeCorrector, MixedRotary
 
 HEADS, LENGTH, HIDDEN = 2, 3, 8
@@ -25,7 +25,16 @@ def plain_gated(z, gate, branch):
     return z + gate * branch
 
 
+def fused_norm(z, scale, shift):
+    return modulated_norm(z, scale, shift, 1e-3)
+
+
+def plain_norm(z, scale, shift):
+    return torch.nn.functional.layer_norm(z, z.shape[-1:], eps=1e-3) * scale + shift
+
+
 CASES = {
+    "norm": (fused_norm, plain_norm, [(4, LENGTH, 5), (4, 1, 5), (4, 1, 5)]),
     "heads": (
         rotated_heads,
         plain_heads,
@@ -61,8 +70,10 @@ def test_values_and_gradients_are_those_of_the_plain_formula(case):
 def networks():
     torch.manual_seed(0)
     pair = [LatticeController(9, 3, blocks=2), LatticeCorrector(9, 3, blocks=2)]
-    for scale in (p for block in pair[1].blocks for p in (block.scale1, block.scale2)):
-        torch.nn.init.normal_(scale)
+    for network in pair:
+        for name, parameter in network.named_parameters():
+            if "norm" in name or "scale" in name:
+                torch.nn.init.normal_(parameter)
     return pair
 
 

@@ -39,6 +39,11 @@ def rotated_heads(qkv: Tensor, angles: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return _RotatedHeads.apply(qkv, angles)
 
 
+def modulated_norm(z: Tensor, scale: Tensor, shift: Tensor, eps: float) -> Tensor:
+    """LayerNorm(z) scale + shift; z (B, D, h), scale and shift (B, 1, h)."""
+    return _ModulatedNorm.apply(z, scale, shift, eps)
+
+
 def gated_sum(z: Tensor, gate: Tensor, branch: Tensor) -> Tensor:
     """z + gate branch; z and branch of one shape, gate broadcast to it."""
     return _GatedSum.apply(z, gate, branch)
@@ -69,6 +74,26 @@ class _RotatedHeads(torch.autograd.Function):
             grad_angles += (g * w.conj_physical()).sum(0)
             torch.mul(g, inverse, out=back[:, :, i])
         return grad_qkv.flatten(2), grad_angles.imag.transpose(0, 1)
+
+
+class _ModulatedNorm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, z, scale, shift, eps):
+        normal, mean, rate = torch.native_layer_norm(z, z.shape[-1:], None, None, eps)
+        ctx.save_for_backward(z, normal, mean, rate, scale)
+        return torch.addcmul(shift, normal, scale)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        z, normal, mean, rate, scale = ctx.saved_tensors
+        product = grad * normal
+        grad_scale = product.sum(1, keepdim=True)
+        grad_z, _, _ = torch.ops.aten.native_layer_norm_backward(
+            torch.mul(grad, scale, out=product),
+            z, z.shape[-1:], mean, rate, None, None, [True, False, False],
+        )  # fmt: skip
+        return grad_z, grad_scale, grad.sum(1, keepdim=True), None
 
 
 class _GatedSum(torch.autograd.Function):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from jumpbench.networks.embeddings import lattice_position_table, sinusoidal_features
-from jumpbench.networks.fused import gated_sum, pays, rotated_heads
+from jumpbench.networks.fused import gated_sum, modulated_norm, pays, rotated_heads
 
 
 class MixedRotary(nn.Module):
@@ -89,8 +89,15 @@ def perceptron(hidden: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(hidden, 4 * hidden), nn.GELU(), nn.Linear(4 * hidden, hidden))
 
 
-def modulate(z: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
-    return z * (1 + scale) + shift
+def modulated(norm: nn.LayerNorm, z: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
+    """norm(z) (1 + scale) + shift; z (B, D, h), shift and scale (B, 1, h)."""
+    if not pays(z):
+        return norm(z) * (1 + scale) + shift
+    scale = 1 + scale
+    if norm.weight is not None:
+        # Two small products here save two passes over all tokens.
+        scale, shift = norm.weight * scale, norm.bias * scale + shift
+    return modulated_norm(z, scale, shift, norm.eps)
 
 
 def gated(z: Tensor, gate: Tensor, branch: Tensor) -> Tensor:
@@ -112,8 +119,8 @@ class TimeBlock(nn.Module):
         shift1, scale1, gate1, shift2, scale2, gate2 = (
             self.modulation(F.silu(time)).unsqueeze(1).chunk(6, dim=-1)
         )
-        z = gated(z, gate1, self.attention(modulate(self.norm1(z), shift1, scale1)))
-        return gated(z, gate2, self.mlp(modulate(self.norm2(z), shift2, scale2)))
+        z = gated(z, gate1, self.attention(modulated(self.norm1, z, shift1, scale1)))
+        return gated(z, gate2, self.mlp(modulated(self.norm2, z, shift2, scale2)))
 
 
 class ScaledBlock(nn.Module):
@@ -178,7 +185,7 @@ class LatticeController(nn.Module):
         for block in self.blocks:
             z = block(z, time)
         shift, scale = self.modulation(F.silu(time)).unsqueeze(1).chunk(2, dim=-1)
-        return self.head(modulate(self.norm(z), shift, scale)).float()
+        return self.head(modulated(self.norm, z, shift, scale)).float()
 
 
 class LatticeCorrector(nn.Module):
