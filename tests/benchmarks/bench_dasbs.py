@@ -1,19 +1,26 @@
-"""DASBS: tau-leaping outside the network, shared ratios in a controller step, a whole refresh.
+"""DASBS: tau-leaping outside the network, a controller step, a whole refresh.
 
-    python tests/benchmarks/bench_dasbs.py [RESULTS.json]
+    python tests/benchmarks/bench_dasbs.py [--threads 2] [--output bench_dasbs.json]
 
 Leaping: 16 chains, the network replaced by a stored output; wanted: at most 300 us a step.
-Controller step: forward and backward of 16 pairs x 8 times, 8 x 8 lattice; the other side evaluates
-corrector and target ratios at every (pair, time) instead of once per pair; wanted: at most 0.6 of
-its time. Once with the closed-form ratios of Ising, once with a law given by its energy alone.
+Controller step: forward and backward of 16 pairs x 8 times, 8 x 8 lattice, corrector and target
+ratios once per pair. Once with the closed-form ratios of Ising, once with a law given by its energy
+alone, each against two other sides:
+- "against the same step written plainly": textbook networks with the same parameters (see
+  plain_lattice.py), corrector and ratios at every (pair, time). Both losses are checked to agree
+  from the same seed. Wanted: at most 0.6 of its time.
+- "sharing alone": the same networks on both sides, so that only the sharing per pair is seen. The
+  controller's own forward and backward cannot be shared, and with a corrector of equal size they
+  are three quarters of the other side: the fraction is bounded near 0.75.
 Refresh: 20 steps of tau-leaping against its 20 network calls alone; wanted: at most 1.15.
-On a GPU the last two use bfloat16, 128 pairs and the compiled network.
+On a GPU the last two use bfloat16, 128 pairs, and for the refresh the compiled network.
 """
 
-import sys
+import argparse
 
 import torch
 from common import compare, record, seconds
+from plain_lattice import PlainController, PlainCorrector
 
 from jumpbench.methods.dasbs.losses import controller_divergence
 from jumpbench.methods.dasbs.matching import AdjointMatching, Pairs, Reference
@@ -72,28 +79,45 @@ def leaping(size: int, n_states: int, n_steps: int = 200) -> dict[str, object]:
     return {"name": name, "microseconds_per_step": microseconds}
 
 
-def controller_step(name: str, target: Target, pairs: int) -> dict[str, object]:
-    generator = torch.Generator(DEVICE).manual_seed(0)
-    torch.manual_seed(0)
-    controller = LatticeController(target.length, 2).to(DEVICE)
-    corrector = LatticeCorrector(target.length, 2).to(DEVICE).requires_grad_(False)
-    shape = (pairs, target.length)
-    ends = [torch.randint(2, shape, generator=generator, device=DEVICE) for _ in range(2)]
-    law = reference(2)
+class Step:
+    """Forward and backward of the controller on ``pairs`` fixed pairs, 8 times each."""
 
-    def step(matching) -> None:
+    def __init__(self, target, pairs, matching, controller, corrector) -> None:
+        self.target, self.matching = target, matching
+        torch.manual_seed(0)
+        self.controller = controller(target.length, 2).to(DEVICE)
+        self.corrector = corrector(target.length, 2).to(DEVICE).requires_grad_(False)
+        self.generator = torch.Generator(DEVICE).manual_seed(0)
+        shape = (2, pairs, target.length)
+        self.ends = torch.randint(2, shape, generator=self.generator, device=DEVICE)
+
+    def ratios(self, x: torch.Tensor) -> torch.Tensor:
+        return self.target.neighbor_log_ratios(x) - self.corrector(x)
+
+    def __call__(self) -> torch.Tensor:
         with torch.autocast(DEVICE.type, torch.bfloat16, enabled=DEVICE.type == "cuda"):
             loss = controller_divergence(
-                controller, Pairs(*ends), 8, matching,
-                lambda x: target.neighbor_log_ratios(x) - corrector(x), law, generator,
+                self.controller, Pairs(*self.ends), 8, self.matching,
+                self.ratios, reference(2), self.generator,
             ).mean()  # fmt: skip
         loss.backward()
-        controller.zero_grad()
+        self.controller.zero_grad()
+        return loss.detach()
 
-    result = compare(
-        f"controller step, {name}", lambda: step(AdjointMatching()), lambda: step(EveryReplicate())
-    )
-    return result | {"fraction": 1 / result["speedup"]}
+
+def controller_steps(name: str, target: Target, pairs: int) -> list[dict[str, object]]:
+    ours = Step(target, pairs, AdjointMatching(), LatticeController, LatticeCorrector)
+    sharing = Step(target, pairs, EveryReplicate(), LatticeController, LatticeCorrector)
+    plain = Step(target, pairs, EveryReplicate(), PlainController, PlainCorrector)
+    tolerance = {"rtol": 1e-2 if DEVICE.type == "cuda" else 1e-4, "atol": 0}
+    expected = ours()
+    for other in (sharing, plain):
+        torch.testing.assert_close(other(), expected, **tolerance)
+    results = [
+        compare(f"controller step against the same step written plainly, {name}", ours, plain),
+        compare(f"controller step, sharing alone, {name}", ours, sharing),
+    ]
+    return [result | {"fraction": 1 / result["speedup"]} for result in results]
 
 
 def refresh(size: int, chains: int, n_steps: int = 20) -> dict[str, object]:
@@ -122,17 +146,21 @@ def refresh(size: int, chains: int, n_steps: int = 20) -> dict[str, object]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--output", default="bench_dasbs.json")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
     large = DEVICE.type == "cuda"
     pairs = 128 if large else 16
     results = [
         leaping(24, 2),
         leaping(16, 4),
-        controller_step("Ising ratios", Ising(8, 0.28), pairs),
-        controller_step("an energy alone", EnergyOnly(8), pairs),
+        *controller_steps("Ising ratios", Ising(8, 0.28), pairs),
+        *controller_steps("an energy alone", EnergyOnly(8), pairs),
         refresh(24 if large else 16, pairs),
     ]
-    if len(sys.argv) > 1:
-        record(results, sys.argv[1])
+    record(results, options.output)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
 """Lattice models: ratios against one energy, cluster sweeps against plain Python.
 
-    python tests/benchmarks/bench_lattice.py [RESULTS.json]
+    python tests/benchmarks/bench_lattice.py [--threads 2] [--output bench_lattice.json]
 
-Ratios: long states, float32, two threads, preallocated output; the other side is the model's own
+Ratios: long states, float32, preallocated output; the other side is the model's own
 energy (two shifts). Wanted: at most 1.5 times one energy. Sweeps: 128 Ising chains of 24 x 24 at
 the critical coupling; the other side goes over the bonds one by one with union-find.
 Wanted: 15 times as fast.
 """
 
+import argparse
 import math
 import random
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -113,14 +113,18 @@ def metropolis(device: str) -> dict[str, Any]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--output", default="bench_lattice.json")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    torch.set_num_threads(2)
     results = [ratios(Ising(24, CRITICAL), batch, device) for batch in (16, 128, 512)]
     results += [ratios(Ising(24, CRITICAL), 128, device, torch.uint8)]
     results += [ratios(Potts(24, 4, 1.0986), batch, device) for batch in (16, 128, 512)]
     results += sweeps(device)
     results.append(metropolis(device))
-    record(results, sys.argv[1] if len(sys.argv) > 1 else "outputs/benchmarks/lattice.json")
+    record(results, options.output)
 
 
 if __name__ == "__main__":
