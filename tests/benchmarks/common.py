@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-BLOCK_SECONDS = 0.02
+BLOCK_SECONDS = 0.1
 
 
 def seconds(work: Callable[[], object]) -> float:

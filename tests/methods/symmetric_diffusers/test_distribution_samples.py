@@ -12,7 +12,7 @@ from jumpbench.methods.symmetric_diffusers.distributions import (
     InverseTransposition,
     PlackettLuce,
 )
-from jumpbench.methods.symmetric_diffusers.distributions.generalised_likelihood import (
+from jumpbench.methods.symmetric_diffusers.distributions.base import (
     LARGEST_EXPONENT,
     exponentials_are_plain,
 )

@@ -8,6 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+# exp(80) and exp(-80) are normal floats, and so are sums of some thousand of the former.
+LARGEST_EXPONENT = 80.0
+
 
 class Hypotheses(NamedTuple):
     """Distinct permutations with their log-probabilities, the most probable first."""
@@ -53,6 +56,14 @@ def as_scores(scores: Tensor, n_axes: int) -> Tensor:
     if n_axes == 2 and scores.shape[-1] != scores.shape[-2]:
         raise ValueError(f"a score matrix must be square, got {tuple(scores.shape[-2:])}")
     return scores if scores.dtype == torch.float64 else scores.float()
+
+
+def exponentials_are_plain(scores: Tensor) -> bool:
+    """Whether ``exp(scores)`` can be summed as it is, on a device where asking costs nothing."""
+    if scores.device.type != "cpu" or torch.compiler.is_compiling() or not scores.numel():
+        return False
+    smallest, largest = scores.aminmax()
+    return max(-float(smallest), float(largest)) <= LARGEST_EXPONENT
 
 
 def log_exponential(shape: Sequence[int], generator: torch.Generator) -> Tensor:

@@ -7,19 +7,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from jumpbench.methods.symmetric_diffusers.distributions.base import exponentials_are_plain
+
 # Elements of a work array on CPU: one megabyte of float32, which stays in the cache.
 CPU_BLOCK = 2**18
-
-# exp(80) and exp(-80) are normal floats, and so are sums of some thousand of the former.
-LARGEST_EXPONENT = 80.0
-
-
-def exponentials_are_plain(scores: Tensor) -> bool:
-    """Whether ``exp(scores)`` can be summed as it is, on a device where asking costs nothing."""
-    if scores.device.type != "cpu" or torch.compiler.is_compiling() or not scores.numel():
-        return False
-    smallest, largest = scores.aminmax()
-    return max(-float(smallest), float(largest)) <= LARGEST_EXPONENT
 
 
 def row_blocks(n: int, lists: int, device: torch.device) -> Iterator[tuple[int, int]]:

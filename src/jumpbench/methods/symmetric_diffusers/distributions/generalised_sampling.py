@@ -1,16 +1,16 @@
 """Drawing from the generalised Plackett-Luce distribution, one row after the other."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 
 import torch
 from torch import Tensor
 
-from jumpbench.methods.symmetric_diffusers.distributions.base import log_exponential
-from jumpbench.methods.symmetric_diffusers.distributions.generalised_likelihood import (
+from jumpbench.methods.symmetric_diffusers.distributions.base import (
     exponentials_are_plain,
-    row_blocks,
+    log_exponential,
 )
+from jumpbench.methods.symmetric_diffusers.distributions.generalised_likelihood import row_blocks
 
 
 def sample_rows(scores: Tensor, shape: Sequence[int], generator: torch.Generator) -> Tensor:
@@ -25,29 +25,33 @@ def rows_by_inversion(scores: Tensor, shape: Sequence[int], generator: torch.Gen
 
     The Gumbel form needs a random number per column, which on CPU are most of its time; on a GPU
     they are free and the Gumbel form needs fewer kernels. Scores must satisfy
-    :func:`exponentials_are_plain`. Sums and uniforms are in double precision.
+    :func:`exponentials_are_plain`; probabilities are exact to the rounding of their dtype.
     """
-    n = scores.shape[-1]
-    uniforms = torch.rand((n, *shape, 1), generator=generator, dtype=torch.float64)
-    picks = torch.empty((n, *shape, 1), dtype=torch.long)
-    left = scores.new_ones((*shape, n))
-    weights = torch.empty_like(left)
-    cumulative = torch.empty((*shape, n), dtype=torch.float64)
+    n, dtype = scores.shape[-1], scores.dtype
+    uniforms = torch.rand((n, *shape, 1), generator=generator, dtype=dtype).unbind(0)
+    left = torch.ones((*shape, n), dtype=dtype)
+    weights, cumulative, level = (torch.empty_like(x) for x in (left, left, uniforms[0]))
     total = cumulative[..., -1:]
-    level = torch.empty((*shape, 1), dtype=torch.float64)
-    rows = scores.movedim(-2, 0)
-    for low, high in row_blocks(n, scores.numel() // n**2, scores.device):
-        block = rows[low:high].clone(memory_format=torch.contiguous_format).exp_()
-        parts = (x.unbind(0) for x in (block, uniforms[low:high], picks[low:high]))
-        for row, uniform, pick in zip(*parts, strict=True):
-            torch.mul(row, left, out=weights)
-            torch.cumsum(weights, -1, dtype=torch.float64, out=cumulative)
-            # u < 1 rounds to a level below the total, and `right` skips weights of 0: a taken
-            # column is never hit.
-            torch.mul(uniform, total, out=level)
-            torch.searchsorted(cumulative, level, right=True, out=pick)
-            left.scatter_(-1, pick, 0.0)
-    return picks.squeeze(-1).movedim(0, -1).contiguous()
+    picks = []
+    for row, uniform in zip(_exponential_rows(scores), uniforms, strict=True):
+        torch.mul(row, left, out=weights)
+        torch.cumsum(weights, -1, out=cumulative)
+        # u < 1 rounds to a level below the total, and `right` skips weights of 0: a taken column
+        # is never hit.
+        torch.mul(uniform, total, out=level)
+        picks.append(torch.searchsorted(cumulative, level, right=True))
+        left.scatter_(-1, picks[-1], 0.0)
+    return torch.cat(picks, -1)
+
+
+def _exponential_rows(scores: Tensor) -> Iterator[Tensor]:
+    """exp(scores) row by row, ``(*batch, n)`` each, from one block of memory that is used again."""
+    n = scores.shape[-1]
+    block = None
+    for low, high in row_blocks(n, scores[..., 0, 0].numel(), scores.device):
+        part = scores[..., low:high, :]
+        block = torch.empty_like(part) if block is None else block[..., : high - low, :]
+        yield from torch.exp(part, out=block).unbind(-2)
 
 
 def rows_by_argmax(

@@ -9,12 +9,10 @@ from jumpbench.methods.symmetric_diffusers.distributions.base import (
     Hypotheses,
     PermutationDistribution,
     as_scores,
+    exponentials_are_plain,
     log_exponential,
 )
 from jumpbench.methods.symmetric_diffusers.distributions.inner_beam import inner_beam
-
-# exp(700) and exp(-700) are normal doubles.
-LARGEST_EXPONENT = 700.0
 
 
 class PlackettLuce(PermutationDistribution):
@@ -30,13 +28,15 @@ class PlackettLuce(PermutationDistribution):
 
     def log_prob(self, sigma: Tensor) -> Tensor:
         # From the last object to the first, so that the remaining sets grow: one cumulative pass.
-        shape = torch.broadcast_shapes(self.scores.shape, sigma.shape)
-        from_last = self.scores.expand(shape).gather(-1, sigma.flip(-1).expand(shape))
-        if from_last.device.type == "cpu" and not torch.compiler.is_compiling():
-            log_p, in_range = _by_plain_sums(from_last)
-            if in_range:
-                return log_p
-        return (from_last - from_last.logcumsumexp(-1)).sum(-1)
+        scores, from_last = torch.broadcast_tensors(self.scores, sigma.flip(-1))
+        if exponentials_are_plain(self.scores):
+            # The library's stable scan is sequential on CPU. Every object is chosen once, so the
+            # chosen scores sum to all scores.
+            sums = scores.exp().gather(-1, from_last).cumsum(-1, dtype=torch.float64)
+            log_p = scores.sum(-1, dtype=torch.float64) - sums.log().sum(-1)
+            return log_p.to(scores.dtype)
+        ordered = scores.gather(-1, from_last)
+        return (ordered - ordered.logcumsumexp(-1)).sum(-1)
 
     @torch.no_grad()
     def sample(self, generator: torch.Generator, sample_shape: Sequence[int] = ()) -> Tensor:
@@ -52,17 +52,3 @@ class PlackettLuce(PermutationDistribution):
         # The score matrix with equal rows, as a view.
         matrix = self.scores.reshape(-1, 1, self.n).expand(-1, self.n, self.n)
         return inner_beam(matrix, width, keep, self.batch_shape)
-
-
-def _by_plain_sums(from_last: Tensor) -> tuple[Tensor, bool]:
-    """The log-likelihood by a plain cumulative sum in double precision, and whether it is right.
-
-    On CPU the library's stable scan is sequential and costs twenty times as much. The sums only
-    grow, so looking at the first and the last says whether any of them left the range of a double;
-    the check reads a number back, which costs nothing there.
-    """
-    wide = from_last.double()
-    log_sums = wide.exp().cumsum(-1).log()
-    ends = log_sums[..., :: max(1, from_last.shape[-1] - 1)]
-    in_range = bool((ends.abs() < LARGEST_EXPONENT).all())
-    return (wide - log_sums).sum(-1).to(from_last.dtype), in_range
