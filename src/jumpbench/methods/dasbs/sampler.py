@@ -7,7 +7,6 @@ import torch
 from torch import Tensor
 
 from jumpbench.methods.dasbs.matching import Reference
-from jumpbench.processes.base import is_symbol
 from jumpbench.processes.schedules import Schedule
 
 LogControl = Callable[[Tensor, Tensor], Tensor]
@@ -87,7 +86,7 @@ def leap(
     """
     n_states = log_control.shape[-1]
     probability = log_control.exp().mul_(noise / n_states)
-    probability.masked_fill_(is_symbol(x, n_states), 0)
+    probability.scatter_(-1, x.long().unsqueeze(-1), 0.0)
     running = probability.cumsum(-1)
     total = running[..., -1]
     valid = total <= 1  # False also for NaN
