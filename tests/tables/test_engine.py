@@ -9,6 +9,7 @@ import toys
 
 from jumpbench.cli import main
 from jumpbench.methods.base import load_artifacts
+from jumpbench.paths import suite_root
 from jumpbench.tables.plan import plan_run
 
 
@@ -172,7 +173,12 @@ def test_list_report_and_recorded_results(project, capsys):
     )
     readme = project / "reproduce/toy/README.md"
     readme.write_text("# toy\n<!-- results -->\nSTALE\n<!-- /results -->\nend\n")
+    above = project / "README.md"
+    above.write_text("<!-- tables -->\n<!-- /tables -->\n")
+    ours = suite_root() / "README.md"
+    before = ours.read_text()
     assert main(["report", "--record", "toy/coins", "scale=smoke", "--readme"]) == 0
+    assert "toy/coins" in above.read_text() and ours.read_text() == before
     recorded = project / "reproduce/toy/results/coins.smoke.json"
     assert json.loads(recorded.read_text()) == table_json(project)
     text = readme.read_text()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.paths import outputs_root, reproduce_dir, suite_root
+from jumpbench.paths import outputs_root, reproduce_dir
 from jumpbench.tables.collect import Cell
 from jumpbench.tables.overview import cost_of, recorded_file
 from jumpbench.tables.render import to_markdown
@@ -67,13 +67,16 @@ def record(table_id: str, scale: str) -> Path:
 
 
 def readmes() -> list[Path]:
-    """Renew what stands between markers in README.md and ``reproduce/*/README.md``.
+    """Renew what stands between markers in ``reproduce/*/README.md`` and the README.md above.
+
+    With ``JUMPBENCH_REPRODUCE`` these are the files in and beside that folder, never the suite's.
 
     ``<!-- tables -->`` holds the list of tables, ``<!-- results -->`` all recorded results of the
     folder's paper, ``<!-- result:SLUG/TABLE.SCALE -->`` one of them.
     """
     changed = []
-    for path in (suite_root() / "README.md", *sorted(reproduce_dir().glob("*/README.md"))):
+    tables = reproduce_dir()
+    for path in (tables.parent / "README.md", *sorted(tables.glob("*/README.md"))):
         if not path.is_file():
             continue
         slug = path.parent.name
