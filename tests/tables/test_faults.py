@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 
@@ -142,7 +143,9 @@ def test_a_malformed_table_file_stops_before_anything_runs(project, capsys):
 def test_an_interrupt_says_how_to_go_on(project):
     coin = project / "conf/experiment/toy/coin.yaml"
     coin.write_text(coin.read_text().replace("sleep: 0.0", "sleep: 5.0"))
-    process = start(project, "table", "toy/coins", "scale=smoke", "rows=fair")
+    # A shell that runs the tests in the background has its children ignore interrupts.
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = start(project, "table", "toy/coins", "scale=smoke", "rows=fair", limit=heard)
     wait_for(lambda: (project / "trace").exists(), process)
     process.send_signal(signal.SIGINT)
     shown = process.communicate(timeout=60)[0]
