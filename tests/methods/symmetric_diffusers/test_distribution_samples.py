@@ -64,6 +64,16 @@ def test_inversion_never_takes_a_column_twice():
         assert (first == spread).all()
 
 
+@pytest.mark.parametrize("u", [0.0, 1 - 2**-24])
+def test_inversion_at_the_ends_of_the_uniform_law(u, monkeypatch):
+    monkeypatch.setattr(
+        torch, "rand", lambda shape, **kind: torch.full(shape, u, dtype=kind["dtype"])
+    )
+    draws = rows_by_inversion(scores(200, 12, 12, seed=8), (200,), make_generator(8, "ends"))
+    assert is_permutation(draws).all()
+    assert (draws[:, 0] == (0 if u == 0 else 11)).all()
+
+
 def check_law(draws, law):
     """Chi-squared over the cells with >= 20 expected draws; z = 5 is a failure."""
     n = draws.shape[-1]

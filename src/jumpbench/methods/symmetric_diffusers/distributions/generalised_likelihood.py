@@ -38,18 +38,21 @@ def _mask_used(logits: Tensor) -> Tensor:
 
 
 class _LogLikelihood(torch.autograd.Function):
-    """Scores ``(*shape, n, n)`` and permutations ``(*shape, n)`` to ``(*shape)``."""
+    """Scores ``(*shape, n, n)`` and permutations ``(*shape, n)`` to ``(*shape)``.
+
+    ``plain``: exponentials of the scores may be summed as they are.
+    """
 
     @staticmethod
-    def forward(ctx, scores: Tensor, sigma: Tensor) -> Tensor:
+    def forward(ctx, scores: Tensor, sigma: Tensor, plain: bool) -> Tensor:
         ctx.save_for_backward(scores, sigma)
-        ctx.plain = exponentials_are_plain(scores)
+        ctx.plain = plain
         n = sigma.shape[-1]
         result = scores.new_zeros(sigma.shape[:-1])
         for low, high in row_blocks(n, result.numel(), scores.device):
             logits, _ = _remaining(scores, sigma, low, high)
             chosen = logits.diagonal(dim1=-2, dim2=-1).clone()
-            if ctx.plain:
+            if plain:
                 log_p = chosen - logits.exp_().triu_().sum(-1).log_()
             else:
                 log_p = _mask_used(logits).log_softmax(-1).diagonal(dim1=-2, dim2=-1)
@@ -60,7 +63,7 @@ class _LogLikelihood(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None]:
         scores, sigma = ctx.saved_tensors
         grad_scores = torch.zeros(scores.shape, dtype=scores.dtype, device=scores.device)
         for low, high in row_blocks(sigma.shape[-1], grad.numel(), scores.device):
@@ -73,7 +76,7 @@ class _LogLikelihood(torch.autograd.Function):
                 slope = _mask_used(logits).softmax(-1) * -grad[..., None, None]
             slope.diagonal(dim1=-2, dim2=-1).add_(grad[..., None])
             grad_scores[..., low:high, :].scatter_(-1, columns, slope)
-        return grad_scores, None
+        return grad_scores, None, None
 
 
 def generalised_log_likelihood(scores: Tensor, sigma: Tensor) -> Tensor:
@@ -84,4 +87,5 @@ def generalised_log_likelihood(scores: Tensor, sigma: Tensor) -> Tensor:
     """
     shape = torch.broadcast_shapes(scores.shape[:-2], sigma.shape[:-1])
     n = scores.shape[-1]
-    return _LogLikelihood.apply(scores.expand(*shape, n, n), sigma.expand(*shape, n))
+    plain = exponentials_are_plain(scores)  # asked before several permutations share a matrix
+    return _LogLikelihood.apply(scores.expand(*shape, n, n), sigma.expand(*shape, n), plain)
