@@ -69,9 +69,9 @@ class PairLattice(Target):
 
         The ratios at a site depend on its symbol and on how often each symbol occurs among its
         four neighbours. For few symbols that pair is encoded as one small integer per site (sums of
-        8- or 16-bit shifts), which looks up a row of N ratios: the only pass over memory of the
-        size of the result is the writing of it. For many symbols the four shifts are taken of
-        rows of A.
+        8- or 16-bit shifts of powers), which looks up a row of N ratios: the only pass over memory
+        of the size of the result is the writing of it. For many symbols the four shifts are taken
+        of rows of A.
 
         Args:
             out: contiguous tensor of the result's shape and dtype to write to.
@@ -86,10 +86,11 @@ class PairLattice(Target):
             return ratios if out is None else out.copy_(ratios)
         local = self._tables.get(x.device) or self._local_table(x.device)
         states = x.reshape(-1, self.size, self.size)
-        symbols = states.to(local.weights.dtype)
-        # For two symbols the weights are the symbols themselves.
-        values = symbols if self.n_states == 2 else _take(local.weights, states)
-        code = torch.add(_neighbor_sum(values), symbols, alpha=local.stride).int().view(-1)
+        symbols = states.to(local.code_dtype)
+        powers = symbols if local.exponent == 1 else symbols * symbols
+        for _ in range(2, local.exponent):
+            powers *= symbols
+        code = torch.add(_neighbor_sum(powers), symbols, alpha=local.stride).int().view(-1)
         if out is None:
             out = torch.empty(shape, dtype=self.dtype, device=x.device)
         torch.index_select(local.rows, 0, code, out=local.as_rows(out))
@@ -102,19 +103,20 @@ class PairLattice(Target):
         return (field - field.gather(-1, x.long().unsqueeze(-1))).contiguous()
 
     def _local_table(self, device: torch.device) -> "_LocalTable":
-        weights = [0] + [5**k for k in range(self.n_states - 1)]
-        stride = 4 * weights[-1] + 1
+        exponent = {2: 1, 5: 5}.get(self.n_states, 3)
+        stride = 4 * (self.n_states - 1) ** exponent + 1
         table = torch.zeros(self.n_states, stride, self.n_states, dtype=torch.float64)
         for neighbors in combinations_with_replacement(range(self.n_states), 4):
             field = self.pair[list(neighbors)].sum(0) + self.field
-            table[:, sum(weights[k] for k in neighbors)] = field - field[:, None]
+            table[:, sum(k**exponent for k in neighbors)] = field - field[:, None]
         rows = table.view(-1, self.n_states).to(device, self.dtype)
         small = torch.uint8 if len(rows) <= 256 else torch.int16
         wide = {8: torch.int64, 16: torch.complex128}.get(self.n_states * self.dtype.itemsize)
         self._tables[device] = _LocalTable(
             rows if wide is None else rows.view(wide).view(-1),
-            torch.tensor(weights, dtype=small, device=device),
+            exponent,
             stride,
+            small,
         )
         return self._tables[device]
 
@@ -126,23 +128,20 @@ class _LocalTable(NamedTuple):
     """The ratios at a site by its symbol x and its neighbours' symbols.
 
     ``rows``: ``(R, N)``, or ``(R,)`` numbers of 8 or 16 bytes that hold N ratios each, so that a
-    lookup moves them as one; R = N ``stride``. ``weights``: of the symbols, 0, 1, 5, 25, ..., whose
-    sum over four neighbours tells how often each occurs; the row is x ``stride`` + that sum.
+    lookup moves them as one. The row is x ``stride`` + the sum of the neighbours' symbols to the
+    power ``exponent``, chosen so that the sum tells how often each symbol occurs: 0, 1, 8, 27 do,
+    with a fifth symbol only the fifth powers. ``code_dtype`` holds the number of any row.
     """
 
     rows: Tensor
-    weights: Tensor
+    exponent: int
     stride: int
+    code_dtype: torch.dtype
 
     def as_rows(self, out: Tensor) -> Tensor:
         if self.rows.ndim == 2:
             return out.view(-1, out.shape[-1])
         return out.view(self.rows.dtype).view(-1)
-
-
-def _take(table: Tensor, index: Tensor) -> Tensor:
-    index = index if index.dtype in (torch.int32, torch.int64) else index.int()
-    return table.index_select(0, index.reshape(-1)).view(index.shape)
 
 
 def _neighbor_sum(values: Tensor) -> Tensor:
