@@ -41,12 +41,13 @@ def labels_by_search(right: Tensor, down: Tensor) -> tuple[Tensor, int]:
     """
     batch, size, _ = right.shape
     n_sites = right.numel()
-    starts = np.zeros(n_sites + 1, dtype=np.int32)
-    np.cumsum((right.int() + down.int()).view(-1).numpy(), out=starts[1:])
+    starts = torch.zeros(n_sites + 1, dtype=torch.int32)
+    degrees = (right.view(torch.uint8) + down.view(torch.uint8)).view(-1)
+    torch.cumsum(degrees, 0, dtype=torch.int32, out=starts[1:])
     # Four times as fast as indexing with the mask itself.
     opened = np.flatnonzero(torch.stack((right, down), -1).numpy())
     ends = _neighbors(batch, size).take(opened)
-    graph = csr_matrix((np.ones(len(ends)), ends, starts), shape=(n_sites, n_sites))
+    graph = csr_matrix((np.ones(len(ends)), ends, starts.numpy()), shape=(n_sites, n_sites))
     count, labels = connected_components(graph, directed=False)
     return torch.from_numpy(labels).view(batch, size, size), int(count)
 
