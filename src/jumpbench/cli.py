@@ -19,7 +19,8 @@ usage: jumpbench COMMAND [...] [key=value ...]
   run experiment=SLUG/NAME
                       one run
   report              one web page of all tables made so far; --readme renews the tables in the
-                      README files from recorded results, --record SLUG/TABLE records a table
+                      README files from recorded results, --record SLUG/TABLE records a whole
+                      table from the runs there are (same scale=, seeds=, overrides)
   data [NAME]         verify datasets, fetch what is missing
 
 keys of table and status
@@ -179,13 +180,13 @@ def _report(arguments: Sequence[str]) -> int:
     from jumpbench.tables import report
 
     flags = [word for word in arguments if word in ("--readme", "--record")]
-    names, keys, overrides = _keys([word for word in arguments if word not in flags], ("scale",))
-    if overrides or (names and "--record" not in flags):
-        raise UserError("report takes --readme, or --record SLUG/TABLE scale=..., and nothing else")
+    rest = [word for word in arguments if word not in flags]
     if "--record" in flags:
-        tables, _, _ = _selected(names)
+        tables, keys, overrides = _selected(rest)
         for table in tables:
-            print(f"recorded: {report.record(table, keys.get('scale', 'small'))}")
+            print(f"recorded: {report.record(table, _selection(keys, overrides))}")
+    elif rest:
+        raise UserError("report takes --readme, or --record SLUG/TABLE scale=..., and nothing else")
     if "--readme" in flags:
         for path in report.readmes():
             print(f"renewed: {path}")

@@ -187,6 +187,26 @@ def test_list_report_and_recorded_results(project, capsys):
     assert "smoke" in capsys.readouterr().out
 
 
+def test_a_table_is_recorded_whole(project, capsys):
+    """Also after calls for parts of it: what was never made is recorded as not run."""
+    record = ["report", "--record", "toy/coins", "scale=smoke"]
+    assert main(record) == 2
+    assert "no finished run at scale smoke" in capsys.readouterr().err
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    assert {cell["row"] for cell in table_json(project)["cells"]} == {"fair"}
+    assert main([*record, "rows=fair"]) == 2
+    assert "recorded whole" in capsys.readouterr().err
+    assert main(record) == 0
+    cells = json.loads((project / "reproduce/toy/results/coins.smoke.json").read_text())["cells"]
+    assert len(cells) == 7 and cells == table_json(project)["cells"]
+    asked = [(cell["row"] == "fair", cell["status"]) for cell in cells if cell["asked"]]
+    assert set(asked) == {(True, "measured"), (False, "missing")}
+    # runs with overrides are other runs, and are recorded by naming these
+    capsys.readouterr()
+    assert main([*record, "data.n=7"]) == 2
+    assert "no finished run" in capsys.readouterr().err
+
+
 def test_the_table_grows_while_runs_end(project, monkeypatch):
     seen = []
     from jumpbench.tables.engine import Reproduction

@@ -9,6 +9,8 @@ from typing import Any
 from jumpbench.errors import UserError
 from jumpbench.paths import outputs_root, reproduce_dir
 from jumpbench.tables.collect import Cell
+from jumpbench.tables.engine import Reproduction
+from jumpbench.tables.grid import Selection
 from jumpbench.tables.overview import cost_of, recorded_file
 from jumpbench.tables.render import to_markdown
 from jumpbench.tables.spec import SCALES, Table, available, load
@@ -55,13 +57,25 @@ def page() -> Path:
     return path
 
 
-def record(table_id: str, scale: str) -> Path:
-    """Copy a finished ``table.json`` to ``reproduce/SLUG/results/TABLE.SCALE.json``."""
-    source = outputs_root() / "tables" / table_id / scale / "table.json"
-    if not source.is_file():
-        raise UserError(f"{table_id} has not been made at scale {scale}; make it first")
-    content = read_json(source, "make the table again")
-    path = recorded_file(table_id, scale)
+def record(table_id: str, selection: Selection) -> Path:
+    """Write ``reproduce/SLUG/results/TABLE.SCALE.json`` from the runs that are finished.
+
+    The whole table is collected anew and no run is made: cells that a call with ``rows`` or
+    ``columns`` left out are recorded as not run. Its ``table.json`` is renewed too.
+
+    Raises:
+        UserError: a part of a table, or no finished run of it.
+    """
+    if selection.rows or selection.columns:
+        raise UserError("a table is recorded whole; leave out rows= and columns=")
+    job = Reproduction(load(table_id), selection)
+    if all(cell.status != "measured" for cell in job.cells()):
+        raise UserError(
+            f"{table_id} has no finished run at scale {selection.scale}; make it first (with the "
+            "same seeds= and overrides)"
+        )
+    path = recorded_file(table_id, selection.scale)
+    content = job.write(figures=True)
     write_atomic(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     return path
 
