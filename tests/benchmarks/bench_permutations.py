@@ -1,18 +1,24 @@
 """Shuffles, likelihoods, sampling and beams against the same work written plainly.
 
     python tests/benchmarks/bench_permutations.py [--threads 2] [--device cpu] [--full-memory]
+                                                  [--together] [--output bench.json]
 
 64 lists of 100 objects, float32. The plain beam materialises prefixes and is timed once;
 ``--full-memory`` runs a beam of 200 over 1,280 lists and reports the peak memory.
+
+Every comparison has a process of its own: how fast fresh memory comes depends on what a process
+has freed before, and both sides of small tensor work feel it. ``--together`` runs them in one
+process, one after the other, as in a long training run.
 """
 
 import argparse
 import math
 import resource
 import time
+from functools import partial
 
 import torch
-from common import compare, record
+from common import apart, compare, record
 
 from jumpbench.methods.symmetric_diffusers.distributions import (
     GeneralisedPlackettLuce,
@@ -78,18 +84,11 @@ def prefix_beam(scores, width):
     return prefixes, totals
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--full-memory", action="store_true")
-    parser.add_argument("--output", default="bench_permutations.json")
-    options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    generator = torch.Generator(options.device).manual_seed(0)
+def cases(device: str, repeats: int) -> list[tuple]:
+    """Arguments of ``compare``: name, ours, other, repeats."""
+    generator = torch.Generator(device).manual_seed(0)
     deck = Riffle(N)
-    matrix = 3 * torch.randn(LISTS, N, N, generator=generator, device=options.device)
+    matrix = 3 * torch.randn(LISTS, N, N, generator=generator, device=device)
     scores = matrix[:, 0].contiguous()
     rows = scores[:, None].expand(LISTS, N, N).contiguous()
     sigma = random_permutations(LISTS, n=N, generator=generator)
@@ -100,61 +99,82 @@ def main() -> None:
         trained.grad = None
         log_prob().sum().backward()
 
-    results = [
-        compare(
+    return [
+        (
             "15 riffles, all states",
             lambda: deck.trajectory(LISTS, times=range(16), generator=generator),
             lambda: sorted_riffles(15, generator),
-            options.repeats,
+            repeats,
         ),
-        compare(
+        (
             "schedule 0, 8, 10, 15",
             lambda: deck.trajectory(LISTS, times=[0, 8, 10, 15], generator=generator),
             lambda: sorted_riffles(15, generator),
-            options.repeats,
+            repeats,
         ),
-        compare(
+        (
             "GPL log-likelihood",
             lambda: law.log_prob(sigma),
             lambda: masked_log_prob(matrix, sigma),
-            options.repeats,
+            repeats,
         ),
-        compare(
+        (
             "GPL log-likelihood with gradient",
             lambda: slope(lambda: GeneralisedPlackettLuce(trained).log_prob(sigma)),
             lambda: slope(lambda: masked_log_prob(trained, sigma)),
-            options.repeats,
+            repeats,
         ),
-        compare(
+        (
             "PL log-likelihood",
             lambda: plackett_luce.log_prob(sigma),
             lambda: masked_log_prob(rows, sigma),
-            options.repeats,
+            repeats,
         ),
-        compare(
+        (
             "GPL sampling",
             lambda: law.sample(generator),
             lambda: gumbel_sample(matrix, generator),
-            options.repeats,
+            repeats,
         ),
-        compare(
-            f"GPL beam of {WIDTH}",
-            lambda: law.beam(WIDTH),
-            lambda: prefix_beam(matrix, WIDTH),
-            1,
-        ),
+        (f"GPL beam of {WIDTH}", lambda: law.beam(WIDTH), lambda: prefix_beam(matrix, WIDTH), 1),
     ]
+
+
+def full_memory(device: str) -> dict[str, object]:
+    """A beam over 1,280 lists: the seconds and the process's peak memory."""
+    generator = torch.Generator(device).manual_seed(0)
+    many = 3 * torch.randn(20 * LISTS, N, N, generator=generator, device=device)
+    start = time.perf_counter()
+    GeneralisedPlackettLuce(many).beam(WIDTH)
+    result = {
+        "name": f"GPL beam of {WIDTH}, {len(many)} lists",
+        "seconds": time.perf_counter() - start,
+        "process_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+    }
+    print(result)
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--full-memory", action="store_true")
+    parser.add_argument("--together", action="store_true")
+    parser.add_argument("--only")
+    parser.add_argument("--output", default="bench_permutations.json")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    work = {case[0]: partial(compare, *case) for case in cases(options.device, options.repeats)}
     if options.full_memory:
-        many = matrix.repeat(20, 1, 1)
-        start = time.perf_counter()
-        GeneralisedPlackettLuce(many).beam(WIDTH)
-        result = {
-            "name": f"GPL beam of {WIDTH}, {len(many)} lists",
-            "seconds": time.perf_counter() - start,
-            "process_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
-        }
-        print(result)
-        results.append(result)
+        work["full memory"] = partial(full_memory, options.device)
+    if options.only:
+        results = [work[options.only]()]
+    elif options.together:
+        results = [one() for one in work.values()]
+    else:
+        results = [apart(name) for name in work]
     record(results, options.output)
 
 

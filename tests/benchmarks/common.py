@@ -3,6 +3,9 @@
 import json
 import platform
 import resource
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -68,6 +71,15 @@ def compare(
 def _repeat(work: Callable[[], object], times: int) -> None:
     for _ in range(times):
         work()
+
+
+def apart(name: str) -> dict[str, Any]:
+    """The one result of this same command with ``--only NAME``, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "one.json"
+        command = [sys.executable, *sys.argv, "--only", name, "--output", str(output)]
+        subprocess.run(command, check=True)
+        return json.loads(output.read_text())["results"][0]
 
 
 def record(results: list[dict[str, Any]], path: str | Path) -> None:

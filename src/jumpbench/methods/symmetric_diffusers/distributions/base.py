@@ -62,7 +62,7 @@ def exponentials_are_plain(scores: Tensor) -> bool:
     """Whether ``exp(scores)`` can be summed as it is, on a device where asking costs nothing."""
     if scores.device.type != "cpu" or torch.compiler.is_compiling() or not scores.numel():
         return False
-    smallest, largest = scores.aminmax()
+    smallest, largest = scores.detach().aminmax()
     return max(-float(smallest), float(largest)) <= LARGEST_EXPONENT
 
 
