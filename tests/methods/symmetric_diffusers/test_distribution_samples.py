@@ -48,6 +48,7 @@ def test_samples_have_the_law(family, n):
 def test_both_forms_of_row_by_row_sampling_have_the_law(form):
     matrix = 2 * scores(LISTS, 4, 4, seed=6)
     draws = form(matrix, (DRAWS, LISTS), make_generator(6, "draws"))
+    assert not draws.is_inference()  # such a tensor could not index what is differentiated
     check_law(draws, GeneralisedPlackettLuce(matrix))
 
 

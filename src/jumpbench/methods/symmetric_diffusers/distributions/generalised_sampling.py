@@ -28,30 +28,33 @@ def rows_by_inversion(scores: Tensor, shape: Sequence[int], generator: torch.Gen
     :func:`exponentials_are_plain`; probabilities are exact to the rounding of their dtype.
     """
     n, dtype = scores.shape[-1], scores.dtype
-    uniforms = torch.rand((n, *shape, 1), generator=generator, dtype=dtype).unbind(0)
-    left = torch.ones((*shape, n), dtype=dtype)
-    weights, cumulative, level = (torch.empty_like(x) for x in (left, left, uniforms[0]))
-    total = cumulative[..., -1:]
-    picks = []
-    for row, uniform in zip(_exponential_rows(scores), uniforms, strict=True):
-        torch.mul(row, left, out=weights)
-        torch.cumsum(weights, -1, out=cumulative)
-        # u < 1 rounds to a level below the total, and `right` skips weights of 0: a taken column
-        # is never hit.
-        torch.mul(uniform, total, out=level)
-        picks.append(torch.searchsorted(cumulative, level, right=True))
-        left.scatter_(-1, picks[-1], 0.0)
-    return torch.cat(picks, -1)
+    # Hundreds of tiny operations: without the bookkeeping of autograd they take a tenth less.
+    with torch.inference_mode():
+        uniforms = torch.rand((n, *shape, 1), generator=generator, dtype=dtype).unbind()
+        left = torch.ones((*shape, n), dtype=dtype)
+        weights, cumulative, level = (torch.empty_like(x) for x in (left, left, uniforms[0]))
+        total, taken = cumulative[..., -1:], torch.zeros_like(level)
+        picks = torch.empty((n, *shape, 1), dtype=torch.long)
+        rows = _exponential_rows(scores)
+        for row, uniform, pick in zip(rows, uniforms, picks.unbind(), strict=True):
+            torch.mul(row, left, out=weights)
+            torch.cumsum(weights, -1, out=cumulative)
+            # u < 1 rounds to a level below the total, and `right` skips weights of 0: a taken
+            # column is never hit.
+            torch.mul(uniform, total, out=level)
+            torch.searchsorted(cumulative, level, right=True, out=pick)
+            left.scatter_(-1, pick, taken)
+    return picks.squeeze(-1).movedim(0, -1).clone(memory_format=torch.contiguous_format)
 
 
 def _exponential_rows(scores: Tensor) -> Iterator[Tensor]:
     """exp(scores) row by row, ``(*batch, n)`` each, from one block of memory that is used again."""
-    n = scores.shape[-1]
-    block = None
-    for low, high in row_blocks(n, scores[..., 0, 0].numel(), scores.device):
-        part = scores[..., low:high, :]
-        block = torch.empty_like(part) if block is None else block[..., : high - low, :]
-        yield from torch.exp(part, out=block).unbind(-2)
+    rows = scores.movedim(-2, 0)
+    blocks = list(row_blocks(len(rows), rows[0, ..., 0].numel(), scores.device))
+    work = scores.new_empty((blocks[0][1], *rows.shape[1:]))
+    for low, high in blocks:
+        # Copied first: each row is then contiguous, and so is what exp sees.
+        yield from work[: high - low].copy_(rows[low:high]).exp_().unbind()
 
 
 def rows_by_argmax(
