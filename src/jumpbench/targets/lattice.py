@@ -85,12 +85,13 @@ class PairLattice(Target):
             ratios = self._ratios_by_rows(x)
             return ratios if out is None else out.copy_(ratios)
         local = self._tables.get(x.device) or self._local_table(x.device)
-        states = x.reshape(-1, self.size, self.size)
-        symbols = states.to(local.code_dtype)
+        symbols = _wrapped(x.reshape(-1, self.size, self.size), local.code_dtype)
         powers = symbols if local.exponent == 1 else symbols * symbols
         for _ in range(2, local.exponent):
             powers *= symbols
-        code = torch.add(_neighbor_sum(powers), symbols, alpha=local.stride).int().view(-1)
+        code = _neighbor_sum(powers)
+        code.add_(symbols.view(-1)[self.size + 2 : -self.size - 2], alpha=local.stride)
+        code = _unwrapped(code, self.size).int().view(-1)
         if out is None:
             out = torch.empty(shape, dtype=self.dtype, device=x.device)
         torch.index_select(local.rows, 0, code, out=local.as_rows(out))
@@ -144,16 +145,33 @@ class _LocalTable(NamedTuple):
         return out.view(self.rows.dtype).view(-1)
 
 
-def _neighbor_sum(values: Tensor) -> Tensor:
-    """Sum over the four neighbours on the torus, ``(B, L, L) -> (B, L, L)`` (a strided view).
+def _wrapped(states: Tensor, dtype: torch.dtype) -> Tensor:
+    """``(B, L, L) -> (B, L + 2, L + 2)`` with the torus's opposite edge around each state."""
+    size = states.shape[-1]
+    wrapped = torch.empty(len(states), size + 2, size + 2, dtype=dtype, device=states.device)
+    # narrow and select: small lattices would feel the cost of indexing.
+    inner = wrapped.narrow(1, 1, size)
+    inner.narrow(2, 1, size).copy_(states)
+    for part, axis in ((inner, 2), (wrapped, 1)):
+        for edge, opposite in ((0, size), (size + 1, 1)):
+            part.select(axis, edge).copy_(part.select(axis, opposite))
+    return wrapped
 
-    On the padded lattice, flattened with row length W = L + 2, the stencil factorises:
+
+def _neighbor_sum(wrapped: Tensor) -> Tensor:
+    """Sums over four neighbours, flat, from the second row of the first state to the last but one.
+
+    With row length W = L + 2 the stencil on the flattened states factorises:
     z^-W + z^-1 + z + z^W = z^-W (1 + z^(W-1)) (1 + z^(W+1)), two contiguous additions.
     """
-    batch, size, _ = values.shape
+    width = wrapped.shape[-1]
+    flat = wrapped.view(-1)
+    total = flat[: 1 - width] + flat[width - 1 :]
+    return total[: -1 - width] + total[width + 1 :]
+
+
+def _unwrapped(flat: Tensor, size: int) -> Tensor:
+    """``(B, L, L)``, a strided view of what :func:`_neighbor_sum` returns."""
     width = size + 2
-    padded = torch.cat((values[:, :, -1:], values, values[:, :, :1]), 2)
-    padded = torch.cat((padded[:, -1:], padded, padded[:, :1]), 1).view(-1)
-    total = padded[: 1 - width] + padded[width - 1 :]
-    total = total[: -1 - width] + total[width + 1 :]
-    return total.as_strided((batch, size, size), (width * width, width, 1), 1)
+    batch = -(-len(flat) // width**2)
+    return flat.as_strided((batch, size, size), (width * width, width, 1), 1)
