@@ -85,9 +85,11 @@ def _make(folder: Path, config: dict[str, Any], watch: Watch | None, labels: dic
     from lightning import seed_everything
 
     from jumpbench.methods.base import ARTIFACTS
+    from jumpbench.tables.memory import keep_freed_memory
     from jumpbench.tables.training import close, loggers, our_callbacks, world_size
 
     started = time.time()
+    keep_freed_memory()
     settings = dict(config["trainer"])
     if settings.get("accelerator") in ("gpu", "cuda") and not torch.cuda.is_available():
         raise UserError(
