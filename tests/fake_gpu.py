@@ -1,0 +1,70 @@
+"""A GPU without values: every operation checks shapes, types and devices, and computes nothing."""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from jumpbench import seeding
+
+
+class FakeGenerator(torch.Generator):
+    """Says that it is on the GPU; fake operations do not look inside."""
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device("cuda", 0)
+
+
+# Answers to questions about values; the tests of synchronisation forbid them in step loops.
+_ANSWERS = {
+    "__bool__": lambda self: False,
+    "__float__": lambda self: 1.0,
+    "__int__": lambda self: 1,
+    "__index__": lambda self: 1,
+    "item": lambda self: 1,
+}
+
+
+@contextlib.contextmanager
+def fake_gpu() -> Iterator[None]:
+    """Inside, ``device="cuda"`` works, and mixing it with tensors of the CPU raises."""
+    real, gpu = seeding.make_generator, FakeGenerator()
+
+    def make_generator(seed: int, *names: Any, device: Any = "cpu") -> torch.Generator:
+        return gpu if torch.device(device).type == "cuda" else real(seed, *names)
+
+    users = [m for m in list(sys.modules.values()) if getattr(m, "make_generator", None) is real]
+    exponential = Tensor.exponential_
+    torch.__future__.set_overwrite_module_params_on_conversion(True)
+    with contextlib.ExitStack() as stack:
+        stack.callback(torch.__future__.set_overwrite_module_params_on_conversion, False)
+        for user in users:
+            stack.enter_context(mock.patch.object(user, "make_generator", make_generator))
+        stack.enter_context(mock.patch.multiple(Tensor, **_ANSWERS))
+        # The fake form knows no generator.
+        stack.enter_context(
+            mock.patch.object(Tensor, "exponential_", lambda z, *_, **__: exponential(z))
+        )
+        stack.enter_context(mock.patch("torch.cuda.current_device", lambda: 0))
+        not_here = "torch.cuda.amp.common.amp_definitely_not_available"
+        stack.enter_context(mock.patch(not_here, lambda: False))
+        stack.enter_context(mock.patch("torch.cuda.is_bf16_supported", lambda: True))
+        stack.enter_context(mock.patch("torch.equal", lambda *_: True))
+        stack.enter_context(mock.patch("torch.unique", lambda z, **_: z.flatten()[:7]))
+        stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
+        yield
+
+
+def on_gpu(z: Any) -> Any:
+    """Tensors of nested dicts and lists moved to the fake GPU."""
+    if isinstance(z, dict):
+        return {key: on_gpu(value) for key, value in z.items()}
+    if isinstance(z, list):
+        return [on_gpu(value) for value in z]
+    return z.cuda() if isinstance(z, Tensor) else z

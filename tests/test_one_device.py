@@ -1,0 +1,124 @@
+"""Training and testing keep every tensor on the GPU, in float32 and under bfloat16 autocast.
+
+On a fake GPU (see ``fake_gpu``): no value is computed and no gradient taken, but an operation on
+tensors of two devices raises, wherever it stands.
+"""
+
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+import torch
+from hydra.utils import instantiate
+
+from fake_gpu import fake_gpu, on_gpu
+from jumpbench.tables.grid import Selection, build
+from jumpbench.tables.plan import plan_run
+from jumpbench.tables.spec import load
+
+STEPS = 4
+SHORT = (
+    "method.n_steps=3", "method.refresh_every=1", "method.controller_steps=1",
+    "method.corrector_steps=1", "method.chains_per_batch=8",
+)  # fmt: skip
+CHAINS = ("method.burn_in=2", "method.collections=4", "method.spacing=1")
+
+
+def smoke(table, row, *overrides):
+    """The first run of a row of the smoke scale."""
+    selection = Selection("smoke", "1", row, overrides=overrides)
+    return next(cell for cell in build(load(table), selection) if cell.asked).runs[0]
+
+
+RUNS = {
+    # As published: transformers, 24x24 and 16x16 lattices, the buffer's size.
+    "ising": partial(plan_run, "dasbs/ising", SHORT),
+    "potts": partial(plan_run, "dasbs/potts", (*SHORT, "+regime=potts_low_text")),
+    "probes": partial(smoke, "dasbs/exact", "DASBS"),
+    "memoryless": partial(smoke, "dasbs/figure1", "AM with reweighting"),
+    "leaps": partial(smoke, "dasbs/table2", "LEAPS"),
+    "udns": partial(smoke, "dasbs/table2", "UDNS"),
+    "mdns": partial(smoke, "dasbs/table2", "MDNS"),
+    "metropolis": partial(smoke, "dasbs/table2", "MH", *CHAINS),
+    "swendsen_wang": partial(smoke, "dasbs/table2", "SW", *CHAINS),
+    "jigsaw": partial(smoke, "symmetric_diffusers/table1", "SymmetricDiffusers (ours)"),
+    "sorting": partial(smoke, "symmetric_diffusers/table2", "SymmetricDiffusers (ours)"),
+    "diffsort": partial(smoke, "symmetric_diffusers/table2", "DiffSort"),
+    "transpositions": partial(smoke, "symmetric_diffusers/table6", "RT + IT + greedy"),
+    "tours": partial(smoke, "symmetric_diffusers/table4", "SymmetricDiffusers (ours)"),
+    "sedd": partial(smoke, "symmetric_diffusers/table5", "SEDD"),
+}
+
+
+class Trainer(SimpleNamespace):
+    """As much of a trainer as a module asks for."""
+
+    world_size, global_step, global_rank, is_global_zero = 1, 0, 0, True
+    training = testing = sanity_checking = False
+    max_steps = estimated_stepping_batches = STEPS
+    precision, current_epoch = "32-true", 0
+
+
+class Optimizer:
+    """Gradients are not computed, so there is nothing to step by."""
+
+    def zero_grad(self):
+        pass
+
+    def step(self):
+        pass
+
+
+def train(method, batch):
+    found = method.configure_optimizers()
+    several = isinstance(found, list) and len(found) > 1
+    method.optimizers = lambda: [Optimizer()] * len(found) if several else Optimizer()
+    method.manual_backward = lambda loss: None
+    method.on_fit_start()
+    for step in range(STEPS):
+        method.trainer.global_step = step
+        with torch.autocast("cuda", torch.bfloat16, enabled=step % 2 == 1):
+            loss = method.training_step(batch, step)
+        assert loss is None or loss.device.type == "cuda"
+
+
+def evaluate(method, batch):
+    with torch.no_grad():
+        method.on_test_epoch_start()
+        method.test_step(batch, 0)
+        method.on_test_epoch_end()
+
+
+@pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
+def test_every_tensor_is_on_the_gpu(run, monkeypatch):
+    config = run().config
+    data = instantiate(config["data"], _convert_="all")
+    method = instantiate(config["method"], _convert_="all")
+
+    def ground_truth(folder, device):
+        return {"samples": torch.zeros(64, method.target.length, device=device).byte()}
+
+    for name in ("evaluation", "baselines.base", "baselines.chains"):
+        monkeypatch.setattr(f"jumpbench.methods.dasbs.{name}.load_artifacts", ground_truth)
+    trainer = Trainer(datamodule=data)
+    method._trainer = data.trainer = trainer
+    method.log = method.log_dict = lambda *args, **kwargs: None
+    data.prepare_data()
+    loaders = {"fit": data.train_dataloader, "test": data.test_dataloader}
+    batches = {}
+    for stage in config["stages"]:
+        data.setup(stage)
+        method.setup(stage)
+        batches[stage] = next(iter(loaders[stage]()))
+    with fake_gpu():
+        method.to("cuda")
+        for stage, batch in batches.items():
+            method.train(stage == "fit")
+            trainer.training, trainer.testing = stage == "fit", stage == "test"
+            batch = data.on_after_batch_transfer(on_gpu(batch), 0)
+            {"fit": train, "test": evaluate}[stage](method, batch)
+
+
+def test_a_tensor_on_the_wrong_device_is_found():
+    with fake_gpu(), pytest.raises(RuntimeError, match="same device"):
+        torch.zeros(3, device="cuda") + torch.ones(3)
