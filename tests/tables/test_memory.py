@@ -1,4 +1,4 @@
-"""Freed memory stays with the process."""
+"""Freed memory stays with the process of a run."""
 
 import os
 import subprocess
@@ -39,8 +39,8 @@ def test_the_next_step_finds_the_memory_of_the_last():
     given_back, agreed, kept = probe()
     if not agreed:
         pytest.skip("no glibc")
-    assert given_back > 10_000  # 400 MB in pages of 4 KB would be 102,400
-    assert kept < given_back / 20
+    # 400 MB are up to 102,400 faults, 200 with huge pages.
+    assert given_back > 20 * (kept + 1)
 
 
 def test_settings_of_the_environment_win():
