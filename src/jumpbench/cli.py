@@ -183,6 +183,8 @@ def _report(arguments: Sequence[str]) -> int:
     rest = [word for word in arguments if word not in flags]
     if "--record" in flags:
         tables, keys, overrides = _selected(rest)
+        if "launcher" in keys:
+            raise UserError("report makes no run; leave out launcher=")
         for table in tables:
             print(f"recorded: {report.record(table, _selection(keys, overrides))}")
     elif rest:

@@ -196,6 +196,8 @@ def test_a_table_is_recorded_whole(project, capsys):
     assert {cell["row"] for cell in table_json(project)["cells"]} == {"fair"}
     assert main([*record, "rows=fair"]) == 2
     assert "recorded whole" in capsys.readouterr().err
+    assert main([*record, "launcher=serial"]) == 2
+    assert "makes no run" in capsys.readouterr().err
     assert main(record) == 0
     cells = json.loads((project / "reproduce/toy/results/coins.smoke.json").read_text())["cells"]
     assert len(cells) == 7 and cells == table_json(project)["cells"]

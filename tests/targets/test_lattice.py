@@ -1,5 +1,6 @@
 import copy
 import pickle
+from itertools import combinations_with_replacement
 
 import pytest
 import torch
@@ -129,3 +130,18 @@ def test_bad_output_is_refused():
     for out in (torch.empty(2, 9, 3), torch.empty(2, 9, 2, dtype=F64), torch.empty(2, 2, 9).mT):
         with pytest.raises(UserError, match="out must be contiguous"):
             target.neighbor_log_ratios(x, out=out)
+
+
+@pytest.mark.parametrize("n_states", range(2, 7))
+def test_no_two_neighbourhoods_are_taken_for_one(n_states):
+    """All multisets of four neighbours around all symbols; 3, 3, 3, 0 has the cubes of 4, 2, 2, 1."""
+    target = Potts(3, n_states, 0.7, dtype=F64)
+    around = torch.tensor(list(combinations_with_replacement(range(n_states), 4)))
+    centre = torch.arange(n_states).repeat_interleave(len(around))
+    x = torch.zeros(len(centre), 9, dtype=torch.long)
+    x[:, 4] = centre
+    x[:, [1, 3, 5, 7]] = around.repeat(n_states, 1)
+    jumped = x.unsqueeze(1).repeat(1, n_states, 1)
+    jumped[:, :, 4] = torch.arange(n_states)
+    expected = target.log_prob(jumped) - target.log_prob(x)[:, None]
+    torch.testing.assert_close(target.neighbor_log_ratios(x)[:, 4], expected)

@@ -12,8 +12,8 @@ def keep_freed_memory() -> bool:
 
     torch does not cache memory on a CPU. By default glibc gives the activations of a step back to
     the system, which hands the next step cleared pages one fault at a time: a fifth of the time of
-    training a small transformer on lists. At most 2 GiB stay. ``MALLOC_*`` and ``GLIBC_TUNABLES``
-    in the environment win; other C libraries are left alone.
+    training a small transformer on lists. Up to 2 GiB at the end of the heap stay. ``MALLOC_*`` and
+    ``GLIBC_TUNABLES`` in the environment win; other C libraries are left alone.
     """
     if any(name.startswith(("MALLOC_", "GLIBC_TUNABLES")) for name in os.environ):
         return False

@@ -91,7 +91,7 @@ class PairLattice(Target):
             powers *= symbols
         code = _neighbor_sum(powers)
         code.add_(symbols.view(-1)[self.size + 2 : -self.size - 2], alpha=local.stride)
-        code = _unwrapped(code, self.size).int().view(-1)
+        code = _unwrapped(code, len(symbols), self.size).int().view(-1)
         if out is None:
             out = torch.empty(shape, dtype=self.dtype, device=x.device)
         torch.index_select(local.rows, 0, code, out=local.as_rows(out))
@@ -170,8 +170,7 @@ def _neighbor_sum(wrapped: Tensor) -> Tensor:
     return total[: -1 - width] + total[width + 1 :]
 
 
-def _unwrapped(flat: Tensor, size: int) -> Tensor:
+def _unwrapped(flat: Tensor, batch: int, size: int) -> Tensor:
     """``(B, L, L)``, a strided view of what :func:`_neighbor_sum` returns."""
     width = size + 2
-    batch = -(-len(flat) // width**2)
     return flat.as_strided((batch, size, size), (width * width, width, 1), 1)
