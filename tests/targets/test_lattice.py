@@ -134,7 +134,7 @@ def test_bad_output_is_refused():
 
 @pytest.mark.parametrize("n_states", range(2, 7))
 def test_no_two_neighbourhoods_are_taken_for_one(n_states):
-    """All multisets of four neighbours around all symbols; 3, 3, 3, 0 has the cubes of 4, 2, 2, 1."""
+    """Any four neighbours around any symbol; 3, 3, 3, 0 have the cubes of 4, 2, 2, 1."""
     target = Potts(3, n_states, 0.7, dtype=F64)
     around = torch.tensor(list(combinations_with_replacement(range(n_states), 4)))
     centre = torch.arange(n_states).repeat_interleave(len(around))
