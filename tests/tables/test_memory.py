@@ -53,7 +53,7 @@ def test_the_next_step_finds_the_memory_of_the_last():
     kept, agreed = probe(keep=True)
     assert agreed
     assert by_default < 30
-    # One block of the ten may fit into what the heap had free; half are left without a trim threshold.
+    # One block may fit into what the heap had free; without a trim threshold half are left.
     assert kept > 250
 
 
