@@ -1,6 +1,5 @@
 """Killed, doubled, damaged, refused: one clear line, non-zero exit, nothing lost."""
 
-import json
 import os
 import resource
 import signal
@@ -10,6 +9,7 @@ import time
 from functools import partial
 
 import pytest
+from toys import table_json
 
 from jumpbench.cli import main
 from jumpbench.tables.plan import plan_run
@@ -34,8 +34,7 @@ def wait_for(condition, process, seconds=90):
 
 
 def cells(project, outputs="outputs"):
-    path = project / outputs / "tables/toy/coins/smoke/table.json"
-    return json.loads(path.read_text())["cells"]
+    return table_json(project, outputs=outputs)["cells"]
 
 
 def test_killed_at_any_moment_the_table_comes_out_the_same(project, monkeypatch):

@@ -1,5 +1,6 @@
 """Tiny methods and tables on which the engine is tested."""
 
+import json
 import os
 import time
 from pathlib import Path
@@ -130,3 +131,8 @@ def write_project(folder: Path) -> None:
     needs = 'needs: {first: {experiment: toy/coin, overrides: ["method.bias=0.25"]}}\n'
     (experiments / "second.yaml").write_text(second + needs)
     (tables / "coins.yaml").write_text(TABLE)
+
+
+def table_json(project: Path, scale: str = "smoke", outputs: str = "outputs") -> dict:
+    """The coins' ``table.json``."""
+    return json.loads((project / outputs / "tables/toy/coins" / scale / "table.json").read_text())

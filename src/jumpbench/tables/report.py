@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,20 @@ def _recorded(table: Table, scale: str) -> str:
     cells = [Cell(**{k: v for k, v in cell.items() if k in known}) for cell in record["cells"]]
     where = record["provenance"]
     hardware = "; ".join(where["hardware"])
-    tail = f"Measured on {hardware}; commit {', '.join(where['run_commits'])}.\n"
+    tail = (
+        f"Regenerate with `{_command(record)}`. "
+        f"Measured on {hardware}; commit {', '.join(where['run_commits'])}.\n"
+    )
     return to_markdown(table, scale, cells, record["claims"]) + "\n" + tail
+
+
+def _command(record: dict[str, Any]) -> str:
+    """What makes a recorded table again, from its record."""
+    chosen = record["selection"]
+    words = ["reproduce/run_table.sh", record["table"], f"scale={record['scale']}"]
+    if "seeds" in chosen:
+        words.append(f"seeds={chosen['seeds']}")
+    return shlex.join([*words, *chosen.get("overrides", ())])
 
 
 def _table_list() -> str:
