@@ -1,9 +1,10 @@
+import dataclasses
 import json
 
 import pytest
 
+from jumpbench.tables import console
 from jumpbench.tables.collect import Cell
-from jumpbench.tables.console import _split
 from jumpbench.tables.layout import blocks, counts, notes, number, show
 from jumpbench.tables.render import to_html, to_latex, to_markdown
 from jumpbench.tables.spec import Metric, load
@@ -64,7 +65,7 @@ def test_wide_blocks_are_split_to_fit(filled):
     (block,) = blocks(
         table, wide[:0] + [Cell(**{**c.__dict__, "column": "small n"}) for c in wide[:1]]
     )
-    assert _split(block, 100) == [block]
+    assert console._split(block, 100) == [block]
     metric = Metric("mean", label="mean")
     many = type(block)(
         metric,
@@ -72,7 +73,7 @@ def test_wide_blocks_are_split_to_fit(filled):
         tuple((r, tuple(show(c, metric) for c in wide if c.row == r)) for r in ("fair", "biased")),
         None,
     )
-    parts = _split(many, 100)
+    parts = console._split(many, 100)
     assert len(parts) > 1
     assert tuple(name for part in parts for name in part.columns) == many.columns
 
@@ -89,3 +90,16 @@ def test_what_a_scale_leaves_out_is_named_once(filled):
         "Not part of the small scale, so not shown: columns large n"
     ]
     assert counts([*inside, outside]).startswith("2 of 2 cells")
+
+
+def test_a_table_that_the_paper_does_not_have_speaks_of_no_paper(filled, capsys):
+    table, cells = filled
+    console.print_table(table, "paper", cells, [])
+    assert "Second lines: the paper. ≈ matches" in capsys.readouterr().out
+    ours = dataclasses.replace(table, published={})
+    cells = [dataclasses.replace(cells[0], paper=None, verdict=None)]
+    for scale in ("smoke", "small", "paper"):
+        console.print_table(ours, scale, cells, [])
+        text = capsys.readouterr().out + to_markdown(ours, scale, cells, [])
+        assert "0.51±0.02" in text
+        assert "Second lines" not in text and "matches" not in text and "paper's" not in text

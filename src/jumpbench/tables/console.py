@@ -132,7 +132,8 @@ def print_table(
     for block in blocks(table, cells):
         for part in _split(block, out.width):
             out.print(_rich(part))
-    out.print(Text(f"{counts(cells)}. Second lines: the paper.{legend(table, scale)}", style="dim"))
+    paper = " Second lines: the paper." if table.published else ""
+    out.print(Text(f"{counts(cells)}.{paper}{legend(table, scale)}", style="dim"))
     for claim in claims:
         mark, colour = _CLAIM[claim["holds"]]
         out.print(Text(f"{mark} ", style=colour) + Text(claim["text"]))

@@ -123,7 +123,7 @@ def title(metric: Metric) -> str:
 
 def legend(table: Table, scale: str) -> str:
     """What the marks mean, where there are any."""
-    return f" {LEGEND}." if table.scales[scale].compared else ""
+    return f" {LEGEND}." if table.published and table.scales[scale].compared else ""
 
 
 def counts(cells: Sequence[Cell]) -> str:
@@ -149,7 +149,7 @@ def notes(table: Table, scale: str, cells: Sequence[Cell]) -> list[str]:
         lines.append(f"Scale {scale}: {table.scales[scale].note}")
     if scale == "smoke":
         lines.append("The smoke scale only shows that everything runs; it is not compared.")
-    elif not table.scales[scale].compared:
+    elif table.published and not table.scales[scale].compared:
         lines.append("This is not the paper's setting: its numbers are shown, not compared.")
     lines += table.reading
     shown = {cell.row for cell in cells}
