@@ -19,7 +19,7 @@ On a GPU the last two use bfloat16, 128 pairs, and for the refresh the compiled 
 import argparse
 
 import torch
-from common import compare, record, seconds
+from common import as_in_a_run, compare, record, seconds
 from plain_lattice import PlainController, PlainCorrector
 
 from jumpbench.methods.dasbs.losses import controller_divergence
@@ -150,7 +150,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--output", default="bench_dasbs.json")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+    as_in_a_run(options.threads)
     large = DEVICE.type == "cuda"
     pairs = 128 if large else 16
     results = [

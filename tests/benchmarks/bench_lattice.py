@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from common import compare, record
+from common import as_in_a_run, compare, record
 
 from jumpbench.samplers.clusters.bonds import bond_probability, open_bonds
 from jumpbench.samplers.clusters.labels import labels_by_propagation, labels_by_search
@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--output", default="bench_lattice.json")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+    as_in_a_run(options.threads)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     results = [ratios(Ising(24, CRITICAL), batch, device) for batch in (16, 128, 512)]
     results += [ratios(Ising(24, CRITICAL), 128, device, torch.uint8)]

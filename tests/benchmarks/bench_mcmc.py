@@ -11,7 +11,7 @@ import argparse
 import functools
 
 import torch
-from common import compare, record
+from common import as_in_a_run, compare, record
 
 from jumpbench.samplers.mcmc.metropolis import at_site, single_site_metropolis
 
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--output", default="bench_mcmc.json")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+    as_in_a_run(options.threads)
     generator = torch.Generator(options.device).manual_seed(0)
     draw = functools.partial(torch.randint, generator=generator, device=options.device)
     nothing = torch.full((CHAINS,), -0.7, device=options.device)

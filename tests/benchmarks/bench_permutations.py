@@ -1,14 +1,10 @@
 """Shuffles, likelihoods, sampling and beams against the same work written plainly.
 
     python tests/benchmarks/bench_permutations.py [--threads 2] [--device cpu] [--full-memory]
-                                                  [--together] [--output bench.json]
+                                                  [--only NAME] [--output bench.json]
 
 64 lists of 100 objects, float32. The plain beam materialises prefixes and is timed once;
 ``--full-memory`` runs a beam of 200 over 1,280 lists and reports the peak memory.
-
-Every comparison has a process of its own: how fast fresh memory comes depends on what a process
-has freed before, and both sides of small tensor work feel it. ``--together`` runs them in one
-process, one after the other, as in a long training run.
 """
 
 import argparse
@@ -18,7 +14,7 @@ import time
 from functools import partial
 
 import torch
-from common import apart, compare, record
+from common import as_in_a_run, compare, record
 
 from jumpbench.methods.symmetric_diffusers.distributions import (
     GeneralisedPlackettLuce,
@@ -161,21 +157,18 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--full-memory", action="store_true")
-    parser.add_argument("--together", action="store_true")
     parser.add_argument("--only")
     parser.add_argument("--output", default="bench_permutations.json")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    work = {case[0]: partial(compare, *case) for case in cases(options.device, options.repeats)}
-    if options.full_memory:
+    as_in_a_run(options.threads)
+    work = {}
+    if options.full_memory:  # first, as the peak is that of the process
         work["full memory"] = partial(full_memory, options.device)
-    if options.only:
-        results = [work[options.only]()]
-    elif options.together:
-        results = [one() for one in work.values()]
-    else:
-        results = [apart(name) for name in work]
-    record(results, options.output)
+    work |= {case[0]: partial(compare, *case) for case in cases(options.device, options.repeats)}
+    if options.only and options.only not in work:
+        parser.error(f"--only is one of: {', '.join(work)}")
+    names = [options.only] if options.only else list(work)
+    record([work[name]() for name in names], options.output)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ split into its two half-steps, and SGDD's chain-steps per second (Gibbs iteratio
 import argparse
 
 import torch
-from common import compare, record, seconds
+from common import as_in_a_run, compare, record, seconds
 
 from jumpbench.data.synthetic_posterior import SumReading
 from jumpbench.methods.sgdd.baselines.dps import DPS, ExactDPS
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--output", default="bench_sgdd.json")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+    as_in_a_run(options.threads)
     generator = torch.Generator(options.device).manual_seed(0)
     target = SumReading(LENGTH)
     prior, likelihood = ProductPrior(target.law, LENGTH), target.likelihood()

@@ -3,9 +3,6 @@
 import json
 import platform
 import resource
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +11,19 @@ from typing import Any
 
 import torch
 
+from jumpbench.tables.memory import keep_freed_memory
+
 BLOCK_SECONDS = 0.1
+
+
+def as_in_a_run(threads: int) -> None:
+    """The process in the state of a run: its threads, and glibc keeping freed memory.
+
+    Otherwise both sides of small tensor work take up to half as long again, or do not, by what the
+    process has freed before and what lies above it.
+    """
+    torch.set_num_threads(threads)
+    keep_freed_memory()
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -71,15 +80,6 @@ def compare(
 def _repeat(work: Callable[[], object], times: int) -> None:
     for _ in range(times):
         work()
-
-
-def apart(name: str) -> dict[str, Any]:
-    """The one result of this same command with ``--only NAME``, in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "one.json"
-        command = [sys.executable, *sys.argv, "--only", name, "--output", str(output)]
-        subprocess.run(command, check=True)
-        return json.loads(output.read_text())["results"][0]
 
 
 def record(results: list[dict[str, Any]], path: str | Path) -> None:
