@@ -96,6 +96,9 @@ def test_a_table_that_the_paper_does_not_have_speaks_of_no_paper(filled, capsys)
     table, cells = filled
     console.print_table(table, "paper", cells, [])
     assert "Second lines: the paper. ≈ matches" in capsys.readouterr().out
+    miniature = dataclasses.replace(table.scales["small"], compare=False)
+    table = dataclasses.replace(table, scales={**table.scales, "small": miniature})
+    assert "not the paper's setting" in to_markdown(table, "small", cells, [])
     ours = dataclasses.replace(table, published={})
     cells = [dataclasses.replace(cells[0], paper=None, verdict=None)]
     for scale in ("smoke", "small", "paper"):
