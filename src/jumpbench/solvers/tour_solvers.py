@@ -9,7 +9,7 @@ import itertools
 import torch
 from torch import Tensor
 
-from jumpbench.data.tsp_local_search import multi_start
+from jumpbench.solvers.tour_search import multi_start
 from jumpbench.errors import UserError
 
 HELD_KARP_LIMIT = 12
