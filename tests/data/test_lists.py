@@ -121,7 +121,7 @@ def test_the_order_of_ties_is_random_whatever_the_presentation(split):
     draw = next(iter(loader))
     batch = data.on_after_batch_transfer(draw, 0)
     values = data.tables()["labels"][draw["digits"].long()].squeeze(-1)
-    stable = values.argsort(-1, stable=True)
+    stable = values.argsort(dim=-1, stable=True)
     accuracy = (stable == batch["order"]).all(-1).double()
     ceiling = ceilings(batch["groups"])[0]
     error = (ceiling * (1 - ceiling)).sum().sqrt() / 4000  # each list a coin of its ceiling
@@ -178,6 +178,16 @@ def test_empty_pieces_share_a_group_and_noise_is_drawn_once():
         assert empty.sum() > 1
         assert batch["groups"][b][empty].unique().numel() == 1
         assert batch["groups"][b].unique().numel() == 16 - empty.sum() + 1
+
+
+def test_training_and_test_images_have_independent_noise():
+    data = NoisyMnistJigsaw(2, generated=60, **SMALL)
+    data.setup()
+    images = data.tables()["images"][:, 0]
+    train = images[:60] - generated_digits(60, 0)[0].float() / 255
+    test = images[60:] - generated_digits(60, 1)[0].float() / 255
+    correlation = torch.corrcoef(torch.stack([train.flatten(), test.flatten()]))[0, 1]
+    assert abs(correlation) < 0.02  # standard error 1 / sqrt(47040) = 0.005
 
 
 def test_cifar_pixels_are_standardised():

@@ -62,6 +62,14 @@ def test_files_are_looked_for_in_order(tmp_path, monkeypatch):
         load_tsp(["tsp20_test.txt"], 20, tmp_path)
 
 
+def test_a_missing_test_file_is_told_before_training(tmp_path, monkeypatch):
+    """Also before any training instance is solved."""
+    monkeypatch.setattr("jumpbench.data.tsp.solve_tours", lambda *_: pytest.fail("solved tours"))
+    data = TspData(6, train_size=10, test_files=["nowhere.txt"], root=tmp_path)
+    with pytest.raises(DataMissing, match=r"put nowhere\.txt"):
+        data.setup("fit")
+
+
 def test_generated_instances_have_optimal_tours_that_run_counter_clockwise():
     points, tours = generated_tsp(20, 6, "train")
     assert (tours[:, 0] == 0).all()

@@ -64,6 +64,8 @@ class TspData(ListData):
     def setup(self, stage: str | None = None) -> None:
         # Solvers have a test stage only, and need no training instances.
         splits = {"fit": ["train"], "test": ["test"]}.get(stage or "", ["train", "test"])
+        if self.test_files:  # what is not there is told before the training
+            load_tsp(self.test_files, self.length, self.root)
         for split in splits:
             if f"{split}_points" not in self._tables:
                 points, tours = self._instances(split)

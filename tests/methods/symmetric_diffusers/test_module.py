@@ -18,7 +18,7 @@ from jumpbench.methods.symmetric_diffusers.distributions import (
     PlackettLuce,
 )
 from jumpbench.methods.symmetric_diffusers.evaluation import JigsawScores, TourScores
-from jumpbench.methods.symmetric_diffusers.learning_rates import InverseSquareRoot
+from jumpbench.methods.learning_rates import InverseSquareRoot
 from jumpbench.methods.symmetric_diffusers.losses import LatentLoss
 from jumpbench.methods.symmetric_diffusers.module import SymmetricDiffuser, keep_front
 from jumpbench.methods.symmetric_diffusers.sampler import (
