@@ -115,7 +115,8 @@ def test_ties_share_a_group():
 def test_the_order_of_ties_is_random_whatever_the_presentation(split):
     """One digit a number and six numbers: half of all lists have ties. A stable sort of what is
     presented may not beat the ceiling, which is the best that anybody can expect."""
-    data = SortDigits(6, batch_size=4000, test_size=4000, test_batch_size=4000, digits=1, generated=300)  # fmt: skip
+    sizes = dict.fromkeys(("batch_size", "test_size", "test_batch_size"), 4000)
+    data = SortDigits(6, **sizes, digits=1, generated=300)
     data.setup()
     loader = data.train_dataloader() if split == "train" else data.test_dataloader()
     draw = next(iter(loader))

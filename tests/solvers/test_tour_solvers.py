@@ -6,6 +6,7 @@ import itertools
 import pytest
 import torch
 
+from jumpbench.errors import UserError
 from jumpbench.solvers.tour_solvers import (
     canonical_tour,
     held_karp,
@@ -14,7 +15,6 @@ from jumpbench.solvers.tour_solvers import (
     solve_tours,
     tour_length,
 )
-from jumpbench.errors import UserError
 
 
 def points(batch, n, seed=0):

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from jumpbench.data.files import DataFile, data_root, located, read
 from jumpbench.data.lists import Batch, EpochOrder, ListData, take_rows
-from jumpbench.solvers.tour_solvers import solve_tours, tour_length
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.seeding import make_generator
+from jumpbench.solvers.tour_solvers import solve_tours, tour_length
 
 # Known test files; any other file is checked line by line only.
 MD5 = {

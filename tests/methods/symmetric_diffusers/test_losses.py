@@ -106,7 +106,7 @@ def test_latent_weights_are_those_of_a_unit_gaussian():
     """w_m proportional to exp(-1/2 sum_i distance[i, sigma_m(i)]), for distances of order one."""
     scores = torch.randn(2, 4, 4, generator=generator())
     distances = 4 * torch.rand(2, 4, 4, generator=generator(1))
-    value, drawn, loss = latent(6, distances, scores, entropy=0.0)
+    value, drawn, _ = latent(6, distances, scores, entropy=0.0)
     fit = torch.zeros(6, 2)
     for m in range(6):
         for b in range(2):
