@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from jumpbench.data.batches import numbered_loader, count_batches, batch_number
+from jumpbench.data.batches import batch_number, count_batches, numbered_loader
 from jumpbench.errors import UserError
 
 

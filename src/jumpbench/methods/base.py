@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from lightning import LightningModule
 
-from jumpbench.data.batches import count_batches, batch_number
+from jumpbench.data.batches import batch_number, count_batches
 from jumpbench.errors import UserError
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.methods.judged import Judged
