@@ -21,7 +21,7 @@ METHODS = Path(__file__)
 class Steps(LightningDataModule):
     """``n`` steps of training data that depend on the step alone, one test batch."""
 
-    def __init__(self, n: int = 8, missing: bool = False) -> None:
+    def __init__(self, n: int = 8, missing: bool = False, batch_size: int = 1) -> None:
         super().__init__()
         self.n, self.missing = n, missing
 
@@ -91,7 +91,7 @@ class Walk(Method):
         return ((self.position - force) ** 2).sum()
 
     def draw(self, batch, generator):
-        return Draws(self.position[:, None])
+        return Draws(self.position.detach()[:, None])
 
     def further_results(self):
         return {"mean": self.position.double().sum()}

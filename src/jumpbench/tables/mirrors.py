@@ -21,11 +21,13 @@ def mirror(folder: Path, config: dict[str, Any], labels: dict[str, Any], run: st
     wanted = dict(config.get("logger") or {})
     if not wanted:
         return []
-    if "WandbLogger" in wanted.get("_target_", ""):
+    wanted = {**_titles(folder, config, labels), **wanted}
+    if "WandbLogger" in wanted["_target_"]:
         os.environ.setdefault("WANDB_SILENT", "true")
-        if not _wandb_key():
+        if _wandb_key():
+            wanted.setdefault("resume", "allow")
+        else:
             wanted["offline"] = True
-        wanted = {**_titles(folder, config, labels), "resume": "allow", **wanted}
     logger = instantiate(wanted, save_dir=str(folder), id=run, _convert_="all")
     with contextlib.suppress(NotImplementedError):
         logger.log_hyperparams({**config, **described(config, labels, run)})
