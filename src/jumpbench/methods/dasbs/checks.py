@@ -13,10 +13,6 @@ MEMORYLESS_DECAY = 0.01
 
 def check_setting(method: "DASBS") -> None:
     """Raises :class:`UserError` with one line that says what to change."""
-    if method.target.n_states > 256:
-        raise UserError(
-            f"states are stored as bytes: at most 256 symbols, not {method.target.n_states}"
-        )
     positive = ("pairs", "times", "buffer_size", "refresh_every", "curve_every")
     for name in positive:
         if getattr(method, name) < 1:

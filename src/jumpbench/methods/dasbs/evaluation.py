@@ -1,12 +1,9 @@
 """Numbers of sampled paths: weights, effective sample size, errors against a ground truth."""
 
 import math
-from pathlib import Path
 
-import torch
 from torch import Tensor
 
-from jumpbench.errors import UserError
 from jumpbench.methods.base import load_artifacts
 from jumpbench.methods.dasbs.sampler import Paths
 from jumpbench.metrics.lattice import lattice_metrics
@@ -41,17 +38,3 @@ def summary(
         truth = load_artifacts(ground_truth, paths.end.device)["samples"]
         values |= lattice_metrics(target, paths.end, truth)
     return values
-
-
-def averaged_weights(run: str | Path, name: str, device: torch.device) -> dict[str, Tensor]:
-    """State of the averaged network ``name`` of a finished run of :class:`DASBS`.
-
-    Raises:
-        UserError: the run has no checkpoint.
-    """
-    checkpoint = Path(run) / "checkpoints" / "last.ckpt"
-    if not checkpoint.is_file():
-        raise UserError(f"{checkpoint} is missing: finish the run that warm_start names first")
-    state = torch.load(checkpoint, map_location=device, weights_only=True)["state_dict"]
-    prefix = f"{name}_average.network."
-    return {key.removeprefix(prefix): w for key, w in state.items() if key.startswith(prefix)}

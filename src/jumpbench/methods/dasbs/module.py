@@ -11,11 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.methods.base import Method
 from jumpbench.methods.dasbs.averaging import RampedAverage
 from jumpbench.methods.dasbs.buffer import PairBuffer
 from jumpbench.methods.dasbs.checks import check_setting
-from jumpbench.methods.dasbs.evaluation import averaged_weights, log_weight, summary
+from jumpbench.methods.dasbs.evaluation import log_weight, summary
 from jumpbench.methods.dasbs.losses import (
     controller_divergence,
     corrector_divergence,
@@ -26,16 +25,13 @@ from jumpbench.methods.dasbs.probes import Probe
 from jumpbench.methods.dasbs.sampler import Grid, Paths, simulate
 from jumpbench.methods.dasbs.sources import UniformSource
 from jumpbench.methods.dasbs.stages import Stages
+from jumpbench.methods.unnormalised.base import Builder, TargetSampler, submodule_weights
 from jumpbench.processes.schedules import Schedule
 from jumpbench.processes.uniform import UniformProcess
-from jumpbench.seeding import derive_seed
-from jumpbench.targets.base import DiscreteTarget, Target, check_target, random_states
-
-Builder = Callable[..., nn.Module]
-"""Takes ``length`` and ``n_states``, such as a partial of a network class."""
+from jumpbench.targets.base import DiscreteTarget, Target, check_target
 
 
-class DASBS(Method):
+class DASBS(TargetSampler):
     """Trains the controller log Phi_t(x) and the corrector log Phihat(x), and samples.
 
     Training length is ``trainer.max_steps``: whole stages of ``controller_steps`` and
@@ -99,11 +95,9 @@ class DASBS(Method):
         curve_every: int = 500,
         seed: int = 0,
     ) -> None:
-        super().__init__(seed)
+        super().__init__(target, chains_per_batch, warm_start, seed=seed)
         self.automatic_optimization = False
-        self.target = target
-        sizes = {"length": target.length, "n_states": target.n_states}
-        self.source = source(**sizes)
+        self.source = source(**self.sizes)
         self.reference = Reference(UniformProcess(target.n_states), schedule)
         self.controller_matching = controller_matching or AdjointMatching()
         self.corrector_matching = corrector_matching or AdjointMatching()
@@ -117,15 +111,14 @@ class DASBS(Method):
         self.stages = Stages(controller_steps, 0 if self.memoryless else corrector_steps)
         self.optimizer = optimizer
         self.compiler = compiler
-        self.chains_per_batch = chains_per_batch
-        self.ground_truth, self.warm_start = ground_truth, warm_start
+        self.ground_truth = ground_truth
         self.stage_probes, self.curve_probes = stage_probes, curve_probes
         self.curves: dict[str, float] = {}
 
-        self.controller = self._build(controller, "controller", sizes)
+        self.controller = self.build(controller, "controller", **self.sizes)
         self.controller_average = RampedAverage(self.controller, ema_decay)
         if not self.memoryless:
-            self.corrector = self._build(corrector, "corrector", sizes)
+            self.corrector = self.build(corrector, "corrector", **self.sizes)
             self.corrector_average = RampedAverage(self.corrector, ema_decay)
         self.buffer = PairBuffer(buffer_size, target.length)
         # Every process of a distributed run keeps the pairs that it simulated.
@@ -134,11 +127,6 @@ class DASBS(Method):
         ]
         self._callables: dict[str, Callable[..., Tensor]] = {}
         self._tested: list[Paths] = []
-
-    def _build(self, builder: Builder, name: str, sizes: dict[str, int]) -> nn.Module:
-        with torch.random.fork_rng():
-            torch.manual_seed(derive_seed(self.seed, name))
-            return builder(**sizes)
 
     def _network(self, name: str) -> Callable[..., Tensor]:
         """The network, or average, of that name, compiled if asked for."""
@@ -211,19 +199,20 @@ class DASBS(Method):
             self.buffer = PairBuffer(self.buffer_size // world, self.target.length)
 
     def on_fit_start(self) -> None:
-        generator = self.generator("check")
-        check_target(self.target, random_states(self.target, (64,), generator))
-        check_target(self.target, self.source.sample(64, generator))
-        if self.warm_start is not None and self.global_step == 0:
-            for name in ("controller",) if self.memoryless else ("controller", "corrector"):
-                weights = averaged_weights(self.warm_start, name, self.device)
-                getattr(self, name).load_state_dict(weights)
-                getattr(self, f"{name}_average").network.load_state_dict(weights)
+        super().on_fit_start()
+        check_target(self.target, self.source.sample(64, self.generator("check")))
+
+    def start_from(self, weights: dict[str, Tensor]) -> None:
+        for name in ("controller",) if self.memoryless else ("controller", "corrector"):
+            averaged = submodule_weights(weights, f"{name}_average.network")
+            getattr(self, name).load_state_dict(averaged)
+            getattr(self, f"{name}_average").network.load_state_dict(averaged)
 
     def configure_optimizers(self) -> list[torch.optim.Optimizer]:
         networks = [self.controller] if self.memoryless else [self.controller, self.corrector]
         return [self.optimizer(network.parameters()) for network in networks]
 
+    @torch.no_grad()
     def refresh(self) -> None:
         """Draws fresh pairs with the averaged controller into the buffer."""
         generator = self.generator("simulate")

@@ -1,27 +1,30 @@
 """What the trained baselines share: the test stage, the optimiser, the start from a hotter run."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from jumpbench.errors import UserError
-from jumpbench.methods.base import Method, load_artifacts
+from jumpbench.methods.base import load_artifacts
+from jumpbench.methods.unnormalised.base import (
+    Builder,
+    Optimizer,
+    TargetSampler,
+    submodule_weights,
+)
 from jumpbench.metrics.lattice import lattice_metrics
 from jumpbench.samplers.weights import effective_sample_size, log_normaliser
-from jumpbench.seeding import derive_seed
-from jumpbench.targets.base import DiscreteTarget, check_target, random_states
+from jumpbench.targets.base import DiscreteTarget
 
-Builder = Callable[..., nn.Module]
-Optimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
+__all__ = ["Builder", "Optimizer", "WeightedSampler", "submodule_weights"]
+
 Scheduler = Callable[[torch.optim.Optimizer], torch.optim.lr_scheduler.LRScheduler]
 Metrics = Callable[[DiscreteTarget, Tensor, Tensor], dict[str, Any]]
 
 
-class WeightedSampler(Method):
+class WeightedSampler(TargetSampler):
     """A method that is trained by its own simulations and draws weighted samples.
 
     A subclass writes ``training_step``, :meth:`draw` and :meth:`start_from`. The test stage draws
@@ -53,66 +56,22 @@ class WeightedSampler(Method):
         warm_start: str | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(seed)
-        if target.n_states > 256:
-            raise UserError(
-                f"states are stored as bytes: at most 256 symbols, not {target.n_states}"
-            )
-        self.target = target
+        super().__init__(target, chains_per_batch, warm_start, seed=seed)
         self.optimizer = optimizer
         self.scheduler = scheduler
-        self.chains_per_batch = chains_per_batch
         self.ground_truth = ground_truth
         self.metrics = metrics
-        self.warm_start = warm_start
         self._drawn: list[tuple[Tensor, Tensor]] = []
 
     @abstractmethod
     def draw(self, n_chains: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Samples ``(B, D)`` and log weights ``(B,)`` with ``E[exp(log weight)] = Z``."""
 
-    @abstractmethod
-    def start_from(self, weights: dict[str, Tensor]) -> None:
-        """Takes over the networks from the state dict of another run of this method."""
-
-    def build(self, builder: Builder, name: str, **sizes: int) -> nn.Module:
-        """A network with initial weights that depend on the seed and the name alone."""
-        with torch.random.fork_rng():
-            torch.manual_seed(derive_seed(self.seed, name))
-            return builder(**sizes)
-
-    def share(self, count: int, what: str) -> int:
-        """This process's part of a global count.
-
-        Raises:
-            UserError: the devices do not divide it.
-        """
-        world = self.trainer.world_size
-        if count % world:
-            raise UserError(
-                f"{what}={count} cannot be shared by {world} devices; choose trainer.devices so "
-                "that it divides"
-            )
-        return count // world
-
     def configure_optimizers(self) -> Any:
         optimizer = self.optimizer([p for p in self.parameters() if p.requires_grad])
         if self.scheduler is None:
             return optimizer
         return [optimizer], [{"scheduler": self.scheduler(optimizer), "interval": "step"}]
-
-    def on_fit_start(self) -> None:
-        check_target(self.target, random_states(self.target, (64,), self.generator("check")))
-
-    def on_train_start(self) -> None:
-        super().on_train_start()
-        if self.warm_start is None or self.global_step > 0:
-            return
-        path = Path(self.warm_start) / "checkpoints" / "last.ckpt"
-        if not path.is_file():
-            raise UserError(f"{path} is missing: finish the run that warm_start names first")
-        checkpoint = torch.load(path, map_location=self.device, weights_only=True)
-        self.start_from(checkpoint["state_dict"])
 
     def on_test_epoch_start(self) -> None:
         self._drawn = []
@@ -135,9 +94,3 @@ class WeightedSampler(Method):
         self.log_dict({f"test/{name}": float(value) for name, value in values.items()})
         self.artifacts["samples"] = samples.to(torch.uint8).cpu()
         self.artifacts["log_weights"] = log_weights.cpu()
-
-
-def submodule_weights(weights: dict[str, Any], name: str) -> dict[str, Any]:
-    """The entries of a state dict that belong to submodule ``name``, without the prefix."""
-    prefix = f"{name}."
-    return {key.removeprefix(prefix): w for key, w in weights.items() if key.startswith(prefix)}

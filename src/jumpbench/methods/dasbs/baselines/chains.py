@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from jumpbench.errors import UserError
-from jumpbench.methods.base import Method, load_artifacts
+from jumpbench.methods.base import load_artifacts
+from jumpbench.methods.unnormalised.base import TargetSampler
 from jumpbench.metrics.lattice import lattice_metrics
 from jumpbench.samplers.diagnostics import integrated_autocorrelation_time, split_rhat
 from jumpbench.targets.base import check_target, random_states
@@ -16,7 +17,7 @@ from jumpbench.targets.ising import Ising
 from jumpbench.targets.potts import Potts
 
 
-class Chains(Method):
+class Chains(TargetSampler):
     """Parallel Markov chains, run in the test stage; one test batch is one ensemble of chains.
 
     A subclass writes :meth:`advance`. Chains start from uniform states, run ``burn_in`` moves, and
@@ -51,14 +52,12 @@ class Chains(Method):
         metrics: Callable[..., dict[str, Any]] = lattice_metrics,
         seed: int = 0,
     ) -> None:
-        super().__init__(seed)
+        super().__init__(target, chains_per_batch, seed=seed)
         if chains_per_batch < 1 or collections < 4 or burn_in < 0 or spacing < 1:
             raise UserError(
                 "chains need chains_per_batch >= 1, collections >= 4, burn_in >= 0 and spacing >= "
                 f"1, not {chains_per_batch}, {collections}, {burn_in} and {spacing}"
             )
-        self.target = target
-        self.chains_per_batch = chains_per_batch
         self.collections = collections
         self.burn_in = burn_in
         self.spacing = spacing
