@@ -9,6 +9,7 @@ import torch
 from lightning import LightningDataModule
 from torch.utils.data import DataLoader
 
+from jumpbench.data.batches import numbered_loader
 from jumpbench.errors import DataMissing
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.methods.base import Method, load_artifacts
@@ -32,7 +33,7 @@ class Steps(LightningDataModule):
         return DataLoader(range(self.n), batch_size=1)
 
     def test_dataloader(self) -> DataLoader:
-        return DataLoader(range(1), batch_size=1)
+        return numbered_loader(torch.tensor, 1, self.trainer)
 
 
 class Heads(Evaluation):
