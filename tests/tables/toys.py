@@ -88,7 +88,9 @@ class Walk(Method):
     def training_step(self, batch, index):
         time.sleep(self.sleep)
         force = torch.randn(4, generator=self.generator("force"))
-        return ((self.position - force) ** 2).sum()
+        loss = ((self.position - force) ** 2).sum()
+        self.log("train/loss", loss.detach())
+        return loss
 
     def draw(self, batch, generator):
         return Draws(self.position.detach()[:, None])
