@@ -12,7 +12,7 @@ import argparse
 import torch
 from common import as_in_a_run, compare, record, seconds
 
-from jumpbench.data.synthetic_posterior import SumReading
+from jumpbench.methods.sgdd.problems.grid import SumReading
 from jumpbench.methods.sgdd.baselines.dps import DPS, ExactDPS
 from jumpbench.methods.sgdd.baselines.site_values import mean_values
 from jumpbench.methods.sgdd.baselines.smc import SMC
@@ -72,23 +72,23 @@ def main() -> None:
         ),
         compare(
             "SGDD: factorised likelihood / black box",
-            lambda: SplitGibbs()(prior, likelihood, generator, CELL),
-            lambda: SplitGibbs()(prior, black_box, generator, CELL),
+            lambda: SplitGibbs(10, 20, MetropolisStep(10))(prior, likelihood, generator, CELL),
+            lambda: SplitGibbs(10, 20, MetropolisStep(10))(prior, black_box, generator, CELL),
             repeats,
         ),
     ]
 
     consistent = {"penalty": consistent_penalty, "prior_first": True}
     rows = {
-        "SGDD": (SplitGibbs(), CELL),
-        "SGDD, prior steps alone": (SplitGibbs(likelihood_step=MetropolisStep(0)), CELL),
-        "SGDD, exact likelihood step": (SplitGibbs(likelihood_step=ExactStep()), CELL),
-        "SGDD (consistent)": (SplitGibbs(likelihood_step=MetropolisStep(200), **consistent), CELL),
-        "SVDD-PM (M=20)": (SVDD(20, chunk=500), 2000),
-        "SVDD-PM (M=100)": (SVDD(100, chunk=100), 500),
-        "SMC": (SMC(chunk=500), 1000),
-        "DPS": (DPS(chunk=50), 300),
-        "DPS (exact)": (ExactDPS(), CELL),
+        "SGDD": (SplitGibbs(10, 20, MetropolisStep(10)), CELL),
+        "SGDD, prior steps alone": (SplitGibbs(10, 20, MetropolisStep(0)), CELL),
+        "SGDD, exact likelihood step": (SplitGibbs(10, 20, ExactStep()), CELL),
+        "SGDD (consistent)": (SplitGibbs(10, 20, MetropolisStep(200), **consistent), CELL),
+        "SVDD-PM (M=20)": (SVDD(20, 128, 2, 3, chunk=500), 2000),
+        "SVDD-PM (M=100)": (SVDD(100, 128, 2, 3, chunk=100), 500),
+        "SMC": (SMC(20, 128, 4, 3, chunk=500), 1000),
+        "DPS": (DPS(100, 1, chunk=50), 300),
+        "DPS (exact)": (ExactDPS(100), CELL),
     }
     for name, (sampler, chains) in rows.items():
 

@@ -26,7 +26,7 @@ def sums(x):
 def test_inverse_problem(misfit, expected):
     """G(x) - y is (0, -2) and (3, 0); sigma = 1/2."""
     observed = torch.tensor([1, 1])
-    expected = -torch.tensor(expected, dtype=torch.float32) / 0.5
+    expected = -torch.tensor(expected, dtype=torch.float64) / 0.5
     likelihood = InverseProblem(sums, observed, misfit, 0.5)
     torch.testing.assert_close(likelihood.log_likelihood(X), expected)
     assert likelihood.site_log_likelihood() is None

@@ -5,12 +5,12 @@ import itertools
 import pytest
 import torch
 
-from jumpbench.data.synthetic_posterior import (
+from jumpbench.methods.sgdd.problems.grid import (
     MeanReading,
     NormReading,
     SumReading,
-    SyntheticPosterior,
     gaussian_grid,
+    grid_prior,
 )
 from jumpbench.errors import UserError
 from jumpbench.metrics.histogram import hellinger, sampling_floor, total_variation
@@ -64,13 +64,13 @@ def test_floor_of_the_default_setting():
         )
 
 
-def test_batches_cover_the_chains():
-    batches = list(SyntheticPosterior(25, 10).test_dataloader())
-    assert [len(batch[0]) for batch in batches] == [10, 10, 5]
+def test_the_prior_is_that_of_the_problem():
+    target = SumReading(3, n_states=12, width=1.5)
+    prior = grid_prior(target)
+    assert (prior.length, prior.n_states) == (3, 12)
+    torch.testing.assert_close(prior.law, target.law)
 
 
 def test_bad_sizes_are_refused():
     with pytest.raises(UserError, match="length"):
         SumReading(1)
-    with pytest.raises(UserError, match="batch_size"):
-        SyntheticPosterior(10, 0)

@@ -7,14 +7,14 @@ readings are three classes; :class:`SumReading` is the one that comes nearest to
 """
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
-from lightning import LightningDataModule
 from torch import Tensor
-from torch.utils.data import DataLoader, TensorDataset
 
 from jumpbench.errors import UserError
 from jumpbench.methods.sgdd.likelihoods import InverseProblem, Likelihood, SiteLikelihood, squared
+from jumpbench.methods.sgdd.product_prior import ProductPrior
 
 
 def gaussian_grid(n_states: int = 50, width: float = 2.0) -> Tensor:
@@ -54,12 +54,19 @@ class GridPosterior(ABC):
         self.distance = (torch.arange(n_states, dtype=torch.float64) - centre).abs()
 
     @abstractmethod
-    def likelihood(self) -> Likelihood:
-        """log p(y|x)."""
+    def likelihood(self, batch: Tensor | None = None) -> Likelihood:
+        """log p(y|x), the same for all chains."""
+
+    def n_chains(self, batch: Tensor) -> int:
+        return len(batch)
 
     @abstractmethod
     def marginal(self) -> Tensor:
         """Exact posterior law of the first two sites, float64 (N, N)."""
+
+    def prior_marginal(self) -> Tensor:
+        """Their law under the prior, float64 (N, N)."""
+        return torch.outer(self.law, self.law)
 
 
 class SumReading(GridPosterior):
@@ -72,7 +79,7 @@ class SumReading(GridPosterior):
         """log p(y_i|x_i), (N,)."""
         return -self.exponent_scale() * (self.distance - self.observed) ** 2
 
-    def likelihood(self) -> SiteLikelihood:
+    def likelihood(self, batch: Tensor | None = None) -> SiteLikelihood:
         return SiteLikelihood(self.site_table().expand(self.length, self.n_states))
 
     def marginal(self) -> Tensor:
@@ -91,11 +98,11 @@ class MeanReading(SumReading):
 class NormReading(GridPosterior):
     """log p(y|x) = -(1/sigma^2) (sum_i h(x_i) - D y)^2: one number for all sites."""
 
-    def likelihood(self) -> InverseProblem:
+    def likelihood(self, batch: Tensor | None = None) -> InverseProblem:
         distance = self.distance.float()
 
         def norm(x: Tensor) -> Tensor:
-            return distance.to(x.device)[x.long()].sum(-1, keepdim=True)
+            return distance.to(x.device)[x].sum(-1, keepdim=True)
 
         total = torch.tensor([self.length * self.observed], dtype=torch.float32)
         return InverseProblem(norm, total, squared, self.sigma**2)
@@ -118,20 +125,6 @@ class NormReading(GridPosterior):
         return joint / joint.sum()
 
 
-class SyntheticPosterior(LightningDataModule):
-    """Numbers of the chains to run, in batches; all chains share one measurement.
-
-    Args:
-        n_samples: independent chains, one returned sample each.
-        batch_size: chains that run side by side. It bounds the memory, and on a CPU the speed:
-            working tensors of about a megabyte stay in the cache.
-    """
-
-    def __init__(self, n_samples: int = 10_000, batch_size: int = 10_000) -> None:
-        super().__init__()
-        if n_samples < 1 or batch_size < 1:
-            raise UserError("n_samples and batch_size of the synthetic posterior must be >= 1")
-        self.n_samples, self.batch_size = n_samples, batch_size
-
-    def test_dataloader(self) -> DataLoader:
-        return DataLoader(TensorDataset(torch.arange(self.n_samples)), batch_size=self.batch_size)
+def grid_prior(problem: GridPosterior, **options: Any) -> ProductPrior:
+    """The diffusion prior of a grid problem, in closed form; ``options`` as for any prior."""
+    return ProductPrior(problem.law, problem.length, **options)
