@@ -153,7 +153,8 @@ def test_a_generic_score_prior_gives_the_same_annealed_law(pair, generator):
     product = ProductPrior(LAW, 2)
     sampler = SplitGibbs(3, 2, MetropolisStep(2))
     law = annealed_law(pair, product, sampler, coupled, 2, False)
-    samples = sampler(ScorePrior(product.score, UniformProcess(3), 2), Reward(coupled), generator, 40_000).samples
+    generic = ScorePrior(product.score, UniformProcess(3), 2)
+    samples = sampler(generic, Reward(coupled), generator, 40_000).samples
     pair.assert_law(samples, law)
 
 

@@ -51,7 +51,7 @@ def test_a_network_that_returns_no_number_is_an_error(bad, generator):
 
     prior = ScorePrior(broken, UniformProcess(4), 2)
     for sampler in (GIBBS, SMC(2, 4, 1, 1), SVDD(2, 4, 1, 1), DPS(4, 1)):
-        with pytest.raises(ValueError, match="score at t = .* NaN or infinite"):
+        with pytest.raises(ValueError, match=r"score at t = .* NaN or infinite"):
             sampler(prior, NOTHING, generator, 5)
 
 
@@ -139,9 +139,7 @@ def test_split_gibbs_refuses_a_masked_prior(generator):
 
 def test_a_denoiser_and_a_score_are_the_same_prior():
     """Uniform kernel: the score from the clean law is the ratio of noisy marginals."""
-    prior = DenoiserPrior(
-        lambda x, t: EXACT.clean_probabilities(x, t), UniformProcess(4), 2
-    )
+    prior = DenoiserPrior(lambda x, t: EXACT.clean_probabilities(x, t), UniformProcess(4), 2)
     x = torch.tensor([[0, 3], [2, 1]])
     for t in (0.2, 0.6, 0.8):
         torch.testing.assert_close(prior.score(x, t), EXACT.score(x, t), rtol=1e-6, atol=1e-9)

@@ -63,13 +63,15 @@ class MetropolisStep:
         n_states: int,
         generator: torch.Generator,
     ) -> tuple[Tensor, StepInfo]:
-        start = previous if self.from_previous else x
+        # Small integers: a step is spent on moving states about.
+        dtype = torch.uint8 if n_states <= 256 else x.dtype
+        anchor, start = x.to(dtype), (previous if self.from_previous else x).to(dtype)
         delta, commit = likelihood.changes(start)
         z, info = single_site_metropolis(
-            tied(delta, x, penalty), start, self.n_proposals, n_states, generator, commit
+            tied(delta, anchor, penalty), start, self.n_proposals, n_states, generator, commit
         )
         share = info.accepted.double() / max(1, self.n_proposals)
-        return z, StepInfo(share, self.n_proposals + 1)
+        return z.to(x.dtype), StepInfo(share, self.n_proposals + 1)
 
 
 class ExactStep:

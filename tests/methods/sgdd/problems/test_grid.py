@@ -5,6 +5,7 @@ import itertools
 import pytest
 import torch
 
+from jumpbench.errors import UserError
 from jumpbench.methods.sgdd.problems.grid import (
     MeanReading,
     NormReading,
@@ -12,7 +13,6 @@ from jumpbench.methods.sgdd.problems.grid import (
     gaussian_grid,
     grid_prior,
 )
-from jumpbench.errors import UserError
 from jumpbench.metrics.histogram import hellinger, sampling_floor, total_variation
 
 
