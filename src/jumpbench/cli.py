@@ -48,7 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             os.getcwd()
         except FileNotFoundError:
-            raise UserError("the working folder no longer exists; change to one that does") from None
+            line = "the working folder no longer exists; change to one that does"
+            raise UserError(line) from None
         status = _dispatch(arguments)
         sys.stdout.flush()
         return status

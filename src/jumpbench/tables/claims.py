@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jumpbench.errors import UserError
 from jumpbench.tables.cells import Cell, by_place
 from jumpbench.tables.checks import Check, Place
 from jumpbench.tables.comparisons import Contrast, Estimate, holm, two_sided_level
@@ -66,7 +67,7 @@ def evaluate(
         if claim.check is not None:
             why = not_judged or _unfit(claim, table.scales[scale])
             holds, detail = (
-                (None, why) if why else decide(table, _tree(table, claim.check, measured))
+                (None, why) if why else decide(table, _tree(table, claim, measured))
             )
         results.append(
             {"id": claim.id, "text": claim.text, "holds": holds, "detail": detail,
@@ -123,7 +124,7 @@ def in_print(table: Table, claim: Claim) -> str | None:
         value = None if number is None or isinstance(number.value, str) else number.value
         return Estimate(value if table.metrics[metric].printed else None)
 
-    tree = _tree(table, claim.check, printed)
+    tree = _tree(table, claim, printed)
     leaves = list(tree.leaves())
     signs = {
         id(leaf): None if leaf.lacking or leaf.is_tie else leaf.gap > 0 for leaf in leaves
@@ -144,8 +145,12 @@ def in_print(table: Table, claim: Claim) -> str | None:
     return "holds where printed" + rest
 
 
-def _tree(table: Table, check: Check, source: Source) -> Tree:
-    return _Builder(table, source).tree(check)
+def _tree(table: Table, claim: Claim, source: Source) -> Tree:
+    assert claim.check is not None
+    tree = _Builder(table, source).tree(claim.check)
+    if not list(tree.leaves()):
+        raise UserError(f"{table.id}: claim '{claim.id}': there is nothing to compare")
+    return tree
 
 
 class _Builder:
@@ -153,6 +158,7 @@ class _Builder:
 
     def __init__(self, table: Table, source: Source) -> None:
         self.table, self.source = table, source
+        self.places = {(r.name, c.name, m.name) for r, c, m in table.cells()}
 
     def tree(self, check: Check) -> Tree:
         if check.kind in ("all", "any"):
@@ -170,11 +176,6 @@ class _Builder:
     def _columns(self, at: Any) -> Sequence[str]:
         return at.named_columns or [column.name for column in self.table.columns]
 
-    def _has(self, row: str, column: str, metric: str) -> bool:
-        return any(
-            (r.name, c.name, m.name) == (row, column, metric) for r, c, m in self.table.cells()
-        )
-
     def _better(
         self, left: str, right: str, column: str, metric: str, margin: float = 0.0
     ) -> Contrast:
@@ -191,7 +192,8 @@ class _Builder:
         others = at.among or [row.name for row in self.table.rows if row.name not in ours]
         for metric, column in self._places(at):
             for other in others:
-                if other != at.row and self._has(other, column, metric):
+                there = {(at.row, column, metric), (other, column, metric)} <= self.places
+                if other != at.row and there:
                     yield self._better(at.row, other, column, metric, at.margin)
 
     def _order(self, at: Any) -> Iterator[Contrast]:
@@ -222,8 +224,8 @@ class _Builder:
             terms = tuple(term for term in terms if term[0])
             contrast = Contrast(terms, 0.0, "")
             slope = "" if contrast.lacking else f": {contrast.gap:.3g} a column"
-            words = f"{at.row} falls behind {at.behind} over {columns[0]} to {columns[-1]} ({metric})"
-            yield Contrast(terms, 0.0, words + slope)
+            words = f"{at.row} falls behind {at.behind} from {columns[0]} to {columns[-1]}"
+            yield Contrast(terms, 0.0, f"{words} ({metric}){slope}")
 
     def _side(self, side: Place | float) -> tuple[Estimate, str]:
         if isinstance(side, Place):

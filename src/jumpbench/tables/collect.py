@@ -119,21 +119,20 @@ def _cell(table: Table, entry: GridCell, records: Records, compare: bool) -> Cel
     spread, error, df = uncertainty(metric, numbers, samples, published)
     whole = len(values) >= entry.expected and not problems
     mean, comparable = fmean(numbers), compare and whole and not row.not_target
-    remarks = [reading.remark for reading in good if reading.remark]
+    perfect = [reading.perfect for reading in good if reading.perfect is not None]
+    remarks = [
+        *(reading.why for reading in problems),
+        *([f"{len(values)} of {entry.expected} seeds"] if len(values) < entry.expected else []),
+        *(reading.remark for reading in good if reading.remark),
+    ]
     return Cell(
         **base, measured=mean, std=stdev(numbers) if len(numbers) > 1 else None,
         n_seeds=len(values), n_samples=samples, status="measured" if whole else "partial",
         verdict=verdict(table, metric, mean, spread, df, len(values), published)
         if comparable else None,
-        perfect=fmean(p) if (p := [r.perfect for r in good if r.perfect is not None]) else None,
-        note=problems[0].why if problems else _unfinished(len(values), entry) or "".join(remarks[:1])
-        or None,
+        perfect=fmean(perfect) if perfect else None, note=remarks[0] if remarks else None,
         run_ids=[value.run for value in values], values=values, uncertainty=error, df=df,
     )  # fmt: skip
-
-
-def _unfinished(n: int, entry: GridCell) -> str | None:
-    return f"{n} of {entry.expected} seeds" if n < entry.expected else None
 
 
 def source_name(metric: Metric, row: Row, column: Column) -> str:

@@ -20,8 +20,8 @@ from jumpbench.tables.layout import (
     made_by,
     notes,
     title,
-    visible,
 )
+from jumpbench.tables.names import visible
 
 PIPED_WIDTH = 100
 _COLOURS = {"≈": "green", "▲": "blue", "▼": "red"}

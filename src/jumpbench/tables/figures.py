@@ -12,7 +12,7 @@ from jumpbench.files import disk_errors, make_folder
 from jumpbench.tables.cells import Cell
 from jumpbench.tables.grid import GridCell
 from jumpbench.tables.language import Table
-from jumpbench.tables.layout import visible
+from jumpbench.tables.names import visible
 from jumpbench.tables.store import read_json, write_json
 
 

@@ -1,6 +1,5 @@
 """How a table reads: the same words in the terminal, Markdown, LaTeX and HTML."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
@@ -8,12 +7,12 @@ from typing import Any
 
 from jumpbench.tables.cells import Cell
 from jumpbench.tables.language import Metric, Scale, Table
+from jumpbench.tables.names import visible
 
 MARKS = {"match": "≈", "better": "▲", "worse": "▼"}
 LEGEND = "≈ matches the paper, ▲ better, ▼ worse; no mark: nothing to compare with"
 HOLDS = {True: "holds", False: "fails", None: "open"}
 ABSENT = {"missing": "not run", "failed": "failed", "data-missing": "data missing", "cited": "–"}
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True)
@@ -107,11 +106,6 @@ class Block:
     def perfect_label(self) -> str:
         """What the last line is: the best that any method could score."""
         return "ceiling (perfect)" if self.metric.better == "higher" else "floor (perfect)"
-
-
-def visible(text: str) -> str:
-    """Text on one line in which control characters are spelled instead of obeyed."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def number(value: float | str | None, digits: int) -> str:

@@ -73,7 +73,8 @@ def _from_file(path: Path) -> tuple[str, ...]:
 
 def _choices(entries: Any, path: Path) -> Iterator[str]:
     for entry in entries if isinstance(entries, list) else [entries]:
-        ((key, choice),) = entry.items() if isinstance(entry, dict) and len(entry) == 1 else [(0, 0)]
+        single = isinstance(entry, dict) and len(entry) == 1
+        ((key, choice),) = entry.items() if single else [("", None)]
         group = _GROUP.fullmatch(str(key))
         if group is None or not isinstance(choice, str):
             raise UserError(f"{path}: defaults: {entry!r} is not 'override /GROUP: CHOICE'")

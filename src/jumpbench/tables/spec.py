@@ -17,7 +17,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from jumpbench.errors import UserError
 from jumpbench.paths import reproduce_dir, suite_root
-from jumpbench.tables.names import no_such
 from jumpbench.tables.language import (
     SCALES,
     Claim,
@@ -28,6 +27,7 @@ from jumpbench.tables.language import (
     Scale,
     Table,
 )
+from jumpbench.tables.names import no_such, visible
 from jumpbench.tables.tablenames import check_names
 
 __all__ = [
@@ -105,7 +105,9 @@ def _plain(node: yaml.Node, place: Path_, lines: dict[Path_, int]) -> Any:
         for key_node, value_node in node.value:
             key = constructor.construct_object(key_node, deep=True)
             if not isinstance(key, str):
-                raise Malformed(place, f"the key {key!r} in {spelled(place)} must be text: quote it")
+                lines[(*place, str(key))] = key_node.start_mark.line + 1
+                what = f"the key {key!r} in {spelled(place)} must be text: quote it"
+                raise Malformed((*place, str(key)), what)
             lines[(*place, key)] = key_node.start_mark.line + 1
             if key in values:
                 raise Malformed((*place, key), f"'{key}' stands twice in {spelled(place)}")
@@ -116,6 +118,8 @@ def _plain(node: yaml.Node, place: Path_, lines: dict[Path_, int]) -> Any:
             lines[(*place, i)] = item.start_mark.line + 1
         return tuple(_plain(item, (*place, i), lines) for i, item in enumerate(node.value))
     value = constructor.construct_object(node)
+    if isinstance(value, str) and visible(" ".join(value.split())) != " ".join(value.split()):
+        raise Malformed(place, f"{spelled(place)} has control characters: {visible(value)[:60]!r}")
     if type(value) in (int, float) and place[:1] == ("published",):
         return Printed(value, node.value)
     return value
@@ -225,7 +229,9 @@ def _number(cell: Any, place: Path_) -> Published | None:
 
 def _malformed(error: ValidationError, raw: Any) -> Malformed:
     """The first of pydantic's errors in our words."""
-    first = error.errors(include_url=False)[0]
+    errors = error.errors(include_url=False)
+    unknown = [e for e in errors if e["type"] == "unexpected_keyword_argument"]
+    first = (unknown or errors)[0]  # a misspelled key is why another one is missing
     place = _inside(first["loc"], raw)
     kind, given = first["type"], first["input"]
     last, outer = (place[-1], spelled(place[:-1])) if place else ("", "")
@@ -260,9 +266,8 @@ def _inside(loc: tuple[str | int, ...], raw: Any) -> Path_:
     """The part of pydantic's location that is a place in the file (it adds names of types)."""
     place: list[str | int] = []
     for step in loc:
-        if isinstance(raw, dict) and step in raw:
-            raw = raw[step]
-        elif isinstance(raw, tuple) and isinstance(step, int) and step < len(raw):
+        listed = isinstance(raw, tuple) and isinstance(step, int) and step < len(raw)
+        if listed or (isinstance(raw, dict) and step in raw):
             raw = raw[step]
         else:
             continue

@@ -1,80 +1,28 @@
 """Run folders on disk: atomic files, done-markers, locks, one clear line when the disk fails."""
 
 import contextlib
-import errno
 import json
 import math
-import os
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
 from jumpbench.errors import UserError
-
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-
-
-def disk_is_full(error: BaseException) -> bool:
-    return isinstance(error, OSError) and error.errno in _FULL
-
-
-def full_disk(path: Path, error: BaseException) -> UserError:
-    return UserError(
-        f"{path}: the disk is full ({getattr(error, 'strerror', error)}); "
-        "free some space and call again: finished runs are kept"
-    )
-
-
-@contextlib.contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Turn an operating system's refusal to write into one line with the fix."""
-    try:
-        yield
-    except OSError as error:
-        if disk_is_full(error):
-            raise full_disk(path, error) from None
-        raise UserError(
-            f"cannot write {path}: {error.strerror or error}; "
-            "set JUMPBENCH_OUTPUTS to a folder you can write to"
-        ) from None
-
-
-def make_folder(path: Path) -> Path:
-    with disk_errors(path):
-        path.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def write_atomic(path: Path, content: str | bytes) -> None:
-    """Write the whole file or nothing: a temporary file in the same folder, fsync, rename."""
-    data = content.encode() if isinstance(content, str) else content
-    make_folder(path.parent)
-    with disk_errors(path):
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+from jumpbench.files import make_folder, write_atomic
 
 
 def write_json(path: Path, value: Any) -> None:
-    write_atomic(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+    write_atomic(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def read_json(path: Path, remedy: str) -> Any:
     """Parsed json, or one line that names the damaged file and the remedy."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise UserError(f"{path} is damaged (not a regular file); {remedy}")
     try:
-        return json.loads(path.read_text())
-    except (ValueError, UnicodeDecodeError):
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError, RecursionError):
         raise UserError(f"{path} is damaged (not whole json); {remedy}") from None
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
@@ -99,7 +47,7 @@ def read_metrics(folder: Path) -> dict[str, Any] | None:
 def read_failure(folder: Path) -> str | None:
     """Why the last attempt at this run failed, or None."""
     path = folder / "error.json"
-    if not path.exists():
+    if not path.is_file():
         return None
     with contextlib.suppress(ValueError, OSError, TypeError, KeyError):
         return str(json.loads(path.read_text())["message"])
