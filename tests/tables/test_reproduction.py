@@ -10,6 +10,7 @@ from toys import table_json
 
 from jumpbench.cli import main
 from jumpbench.methods.base import load_artifacts
+from jumpbench.tables import plan
 from jumpbench.tables.plan import plan_run
 
 
@@ -65,6 +66,7 @@ def test_a_failure_stays_in_its_cells_and_is_retried(project, capsys, monkeypatc
     experiment = project / "conf/experiment/toy/coin.yaml"
     whole = experiment.read_text()
     experiment.write_text(whole.replace('fail: ""', "fail: boom"))
+    plan.forget()
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair,walk"]) == 1
     shown = capsys.readouterr()
     assert "failed: toy/coin" in shown.err and "RuntimeError: boom" in shown.err
@@ -184,24 +186,6 @@ def test_small_is_compared_and_its_claims_are_decided(project, capsys):
     assert verdicts["fair", "large n"] == "match" and verdicts["biased", "small n"] == "worse"
     assert verdicts["walk", "small n"] is None
     assert "✔ The fair coin is lowest" in capsys.readouterr().out
-
-
-def test_a_mirror_is_named_after_table_and_row(project, monkeypatch):
-    made = []
-    monkeypatch.setattr("jumpbench.tables.training._wandb_key", lambda: True)
-
-    def mirror(**settings):
-        made.append(settings)
-        from lightning.pytorch.loggers import CSVLogger
-
-        return CSVLogger(settings["save_dir"])
-
-    monkeypatch.setattr("toys.mirror", mirror, raising=False)
-    chosen = ["rows=fair", "columns=small n", "+logger._target_=toys.mirror"]
-    assert main(["table", "toy/coins", "scale=smoke", *chosen]) == 0
-    (settings,) = made
-    assert (settings["group"], settings["job_type"]) == ("toy/coins", "fair")
-    assert settings["id"] == plan_run("toy/coin").hash
 
 
 def test_two_processes_train_one_run(project):

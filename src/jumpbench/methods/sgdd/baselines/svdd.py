@@ -5,9 +5,11 @@ from torch import Tensor
 
 from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times
 from jumpbench.methods.sgdd.baselines.site_values import mean_values
-from jumpbench.methods.sgdd.interface import SamplerInfo
+from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
+from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.draws import Draws
 
 
 class SVDD:
@@ -27,10 +29,10 @@ class SVDD:
 
     def __init__(
         self,
-        candidates: int = 20,
-        n_steps: int = 128,
-        x0_steps: int = 2,
-        n_draws: int = 3,
+        candidates: int,
+        n_steps: int,
+        x0_steps: int,
+        n_draws: int,
         chunk: int | None = None,
     ) -> None:
         self.candidates, self.n_steps, self.chunk = candidates, n_steps, chunk
@@ -38,24 +40,28 @@ class SVDD:
 
     def __call__(
         self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
-    ) -> tuple[Tensor, SamplerInfo]:
-        """Samples (n_chains, D) and the cost of one of them."""
+    ) -> Draws:
+        """Samples (n_chains, D)."""
         times = sampling_times(self.n_steps)
         moves = prior.reverse_steps(times)
         denoisers = prior.denoisers(times[1:], self.x0_steps)
         values = mean_values(denoisers, likelihood, self.n_draws)
         last = prior.denoisers([CLEAN], 0)[0]
 
-        def run(size: int) -> Tensor:
-            x = prior.noise(size, generator)
-            chains = torch.arange(size, device=x.device)
+        def run(chains: Tensor) -> Tensor:
+            x = prior.noise(len(chains), generator)
+            rows = torch.arange(len(x), device=x.device)
             for move, value in zip(moves, values, strict=True):
                 candidates = move(x[:, None].expand(-1, self.candidates, -1), generator)
                 # Candidates are exchangeable: the first of equally good ones is a random one.
-                x = candidates[chains, value(candidates, generator).argmax(1)]
+                x = candidates[rows, value(candidates, chains, generator).argmax(1)]
             return last(x, generator).long()
 
         tried = self.candidates * self.n_draws
-        calls = sum(1 + tried * denoiser.network_calls for denoiser in denoisers)
-        info = SamplerInfo(None, calls + last.network_calls, self.n_steps * tried)
-        return in_chunks(run, n_chains, self.chunk), info
+        cost = Cost(
+            sum(1 + tried * d.network_calls for d in denoisers) + last.network_calls,
+            self.n_steps * tried,
+            sum(1 + d.network_calls for d in denoisers) + 1,
+        )
+        samples = in_chunks(run, likelihood, n_chains, self.chunk, generator.device)
+        return drawn(samples, cost, sum(1 + tried * d.counted_calls for d in denoisers))
