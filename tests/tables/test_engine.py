@@ -187,24 +187,6 @@ def test_small_is_compared_and_its_claims_are_decided(project, capsys):
     assert "✔ The fair coin is lowest" in capsys.readouterr().out
 
 
-def test_a_mirror_is_named_after_table_and_row(project, monkeypatch):
-    made = []
-    monkeypatch.setattr("jumpbench.tables.training._wandb_key", lambda: True)
-
-    def mirror(**settings):
-        made.append(settings)
-        from lightning.pytorch.loggers import CSVLogger
-
-        return CSVLogger(settings["save_dir"])
-
-    monkeypatch.setattr("toys.mirror", mirror, raising=False)
-    chosen = ["rows=fair", "columns=small n", "+logger._target_=toys.mirror"]
-    assert main(["table", "toy/coins", "scale=smoke", *chosen]) == 0
-    (settings,) = made
-    assert (settings["group"], settings["job_type"]) == ("toy/coins", "fair")
-    assert settings["id"] == plan_run("toy/coin").hash
-
-
 def test_two_processes_train_one_run(project):
     """Distributed training repeats the run's own command line in its other process."""
     assert main(["run", "experiment=toy/walk", "trainer.devices=2", "trainer.accelerator=cpu"]) == 0

@@ -7,11 +7,10 @@ from statistics import fmean, stdev
 from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.tables.execute import failure_status
 from jumpbench.tables.grid import GridCell
 from jumpbench.tables.plan import Run
 from jumpbench.tables.spec import Column, Metric, Row, Table
-from jumpbench.tables.store import read_failure, read_metrics
+from jumpbench.tables.store import failure_status, read_failure, read_metrics
 
 ENOUGH_SEEDS = 5
 

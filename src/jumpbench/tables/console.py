@@ -107,6 +107,9 @@ class Terminal:
             self._waited.add(run.hash)
             self._line(f"waiting for {run.id}, which another process is making")
 
+    def noted(self, run: Run, message: str) -> None:
+        self._line(f"{run.id}: {message}", "yellow")
+
     def _line(self, text: str, style: str = "") -> None:
         self._console.print(Text(text, style=style), soft_wrap=True)
 

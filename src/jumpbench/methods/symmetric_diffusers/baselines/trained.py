@@ -74,7 +74,7 @@ class OrderingBaseline(TrainedBaseline, ABC):
         right = first_right(self.order(batch["objects"]), batch["order"]).float()
         self.log(VALIDATION, right.mean(), batch_size=len(right), sync_dist=True)
 
-    def on_validation_end(self) -> None:
+    def on_validation_epoch_end(self) -> None:
         if self.trainer.sanity_checking:
             return
         accuracy = float(self.trainer.callback_metrics[VALIDATION])
