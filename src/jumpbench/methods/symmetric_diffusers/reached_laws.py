@@ -1,12 +1,59 @@
-"""Theorem 6: a chain of generalised Plackett-Luce steps that reaches any law on S_n."""
+"""Theorem 6: a chain of generalised Plackett-Luce steps that reaches any law on S_n (Figure 3)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from jumpbench.errors import UserError
+from jumpbench.methods.base import Method
 from jumpbench.methods.symmetric_diffusers.distributions import GeneralisedPlackettLuce
 from jumpbench.processes.permutations import all_permutations, compose, inverse
+from jumpbench.samplers.draws import Draws
+
+
+class ReachedLaws(Method):
+    """Laws on S_n along the chain from uniform to ``target``; nothing is drawn.
+
+    Results: ``mass@K,PERMUTATION`` for the start (K = 0) and after every step, permutations in
+    one-line notation (``mass@2,132``), and ``final_error``, the largest deviation from the target.
+
+    Raises:
+        UserError: the target is no probability vector over S_n.
+    """
+
+    def __init__(self, n: int, target: Sequence[float], seed: int = 0) -> None:
+        super().__init__(seed)
+        self.n = n
+        self.target = torch.tensor(target, dtype=torch.float64)
+        try:
+            self.laws = laws_along(self.target, n)
+        except ValueError as error:
+            raise UserError(f"method.target: {error}") from None
+
+    def draw(self, batch: Any, generator: torch.Generator) -> Draws:
+        return Draws(torch.empty(0, self.n, dtype=torch.long))
+
+    def further_results(self) -> dict[str, float]:
+        names = ["".join(str(v + 1) for v in row) for row in all_permutations(self.n).tolist()]
+        values = {
+            f"mass@{step},{name}": mass
+            for step, law in enumerate(self.laws)
+            for name, mass in zip(names, law.tolist(), strict=True)
+        }
+        return values | {"final_error": float((self.laws[-1] - self.target).abs().max())}
+
+    def further_artifacts(self) -> dict[str, Any]:
+        return {"laws": self.laws}
+
+
+def laws_along(target: Tensor, n: int) -> Tensor:
+    """Laws ``(K + 1, n!)`` of the chain to ``target``: uniform, then after each of its K steps."""
+    laws = [torch.full(target.shape, 1 / len(target), dtype=torch.float64)]
+    for scores in chain_to(target, n):
+        laws.append(push_forward(laws[-1], scores))
+    return torch.stack(laws)
 
 
 def chain_to(target: Tensor, n: int) -> Iterator[Tensor]:
