@@ -136,7 +136,7 @@ class SampleBatches(LightningDataModule):
     Args:
         source: the data; its held-out part is cycled through.
         n_samples: over all batches and processes.
-        batch_size: samples drawn at a time.
+        samples_per_batch: drawn at a time, by one process; part of what the samples are.
         held_out: held-out counts that go with each sample.
 
     Raises:
@@ -144,13 +144,13 @@ class SampleBatches(LightningDataModule):
     """
 
     def __init__(
-        self, source: CountData, n_samples: int, batch_size: int = 500, held_out: int = 1
+        self, source: CountData, n_samples: int, samples_per_batch: int = 500, held_out: int = 1
     ) -> None:
         super().__init__()
-        if n_samples < 1 or batch_size < 1 or held_out < 0:
-            raise UserError("n_samples and batch_size are at least 1, and held_out at least 0")
+        if n_samples < 1 or samples_per_batch < 1 or held_out < 0:
+            raise UserError("n_samples and samples_per_batch are at least 1, held_out at least 0")
         self.source, self.n_samples = source, n_samples
-        self.batch_size, self.held_out = batch_size, held_out
+        self.samples_per_batch, self.held_out = samples_per_batch, held_out
 
     def setup(self, stage: str | None = None) -> None:
         self.source.setup(stage)
@@ -159,12 +159,12 @@ class SampleBatches(LightningDataModule):
         available = len(self.source.table("test"))
 
         def make(number: int) -> Batch:
-            first = number * self.batch_size
-            count = min(self.batch_size, self.n_samples - first)
+            first = number * self.samples_per_batch
+            count = min(self.samples_per_batch, self.n_samples - first)
             index = torch.arange(first * self.held_out, (first + count) * self.held_out)
             return {"count": count, "index": index % available, "part": "test"}
 
-        return numbered_loader(make, -(-self.n_samples // self.batch_size), self.trainer)
+        return numbered_loader(make, -(-self.n_samples // self.samples_per_batch), self.trainer)
 
     def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
         return self.source.assemble(batch)

@@ -39,7 +39,7 @@ class Blackout(Method):
         step: process -> how a sampler goes from t_k to an earlier time.
         corrector: process, grid -> what follows a step.
         stride: a sampler visits every ``stride``-th time.
-        shape: of one sample; by default that of the training counts.
+        shape: of one sample; by default that of the counts of the first batch.
         weights: folder of the run whose weights are sampled.
         keep: indices whose states are kept as ``extras["path"]`` of the first test batch.
         bernoulli_bound: the bound is that of Bernoulli steps (M = 1), not of Poisson leaps.
@@ -129,8 +129,10 @@ class Blackout(Method):
             self.model.load_state_dict(trained_weights(self.weights))
 
     def draw(self, batch: Batch, generator: torch.Generator) -> Draws:
-        drawn = self.sample(int(batch["count"]), generator, self.keep)
         held_out = batch.get("counts")
+        if self.shape is None and held_out is not None:
+            self.shape = tuple(held_out.shape[1:])
+        drawn = self.sample(int(batch["count"]), generator, self.keep)
         if held_out is not None and len(held_out):
             nats = self.bound(held_out, generator)
             drawn.extras["bound"] = nats.view(len(drawn), -1)
