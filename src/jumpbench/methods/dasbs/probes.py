@@ -11,7 +11,7 @@ from torch import Tensor
 
 from jumpbench.methods.dasbs import exact
 from jumpbench.methods.dasbs.evaluation import summary
-from jumpbench.targets.exact import enumerate_law
+from jumpbench.targets.enumeration import enumerate_law
 
 if TYPE_CHECKING:
     from jumpbench.methods.dasbs.module import DASBS

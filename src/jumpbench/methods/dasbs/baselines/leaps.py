@@ -7,11 +7,9 @@ from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.methods.dasbs.baselines.base import Builder, WeightedSampler, submodule_weights
-from jumpbench.methods.dasbs.baselines.leaps_annealing import (
-    FreeEnergy,
-    residual_generator,
-    rollout,
-)
+from jumpbench.networks.free_energy import FreeEnergy
+from jumpbench.samplers.annealed_jumps import KernelMoves, annealed_rollout, residual_generator
+from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
 from jumpbench.samplers.weights import effective_sample_size
 
 
@@ -90,10 +88,17 @@ class LEAPS(WeightedSampler):
 
     def draw(self, n_chains: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         times = torch.linspace(0, 1, self.n_steps + 1, device=generator.device)
-        drawn = rollout(
-            self.network, self.target, times, n_chains, generator, self.n_metropolis_test
-        )
+        moves = self._moves(self.n_metropolis_test)
+        drawn = annealed_rollout(self.network, self.target, times, n_chains, generator, moves)
         return drawn.states[-1], drawn.log_weights
+
+    def _moves(self, n_moves: int) -> KernelMoves | None:
+        """Single-site moves, ``n_moves`` of them on average to another symbol."""
+        n_states = self.target.n_states
+        # The kernel may propose the current symbol.
+        n_proposals = math.ceil(n_moves * n_states / (n_states - 1))
+        kernel = SingleSiteMetropolis()
+        return KernelMoves(self.target, kernel, n_proposals) if n_moves else None
 
     def start_from(self, weights: dict[str, Tensor]) -> None:
         self.network.load_state_dict(submodule_weights(weights, "network"))
@@ -125,13 +130,13 @@ class LEAPS(WeightedSampler):
         times = torch.rand(k + 1, generator=generator, device=self.device)
         times[0], times[-1] = 0.0, 1.0
         times = times.sort().values * (k / self.n_steps)
-        made = rollout(
+        made = annealed_rollout(
             self.network,
             self.target,
             times,
             self.stored.shape[2],
             generator,
-            self.n_metropolis,
+            self._moves(self.n_metropolis),
             keep_path=True,
         )
         self.stored[slot, : k + 1] = made.states.to(self.stored.dtype)

@@ -6,7 +6,8 @@ from torch import Tensor
 from jumpbench.errors import UserError
 from jumpbench.methods.dasbs.averaging import RampedAverage
 from jumpbench.methods.dasbs.baselines.base import Builder, WeightedSampler, submodule_weights
-from jumpbench.methods.dasbs.baselines.mdns_masking import denoising_loss, unmask
+from jumpbench.methods.dasbs.baselines.mdns_masking import denoising_loss
+from jumpbench.samplers.unmasking import Logits, unmask
 
 
 class MDNS(WeightedSampler):
@@ -64,7 +65,15 @@ class MDNS(WeightedSampler):
             self._make_store(len(self.stored), batch_size)
 
     def draw(self, n_chains: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        return unmask(self.average.network, self.target, n_chains, generator)
+        return self._unmask(self.average.network, n_chains, generator)
+
+    def _unmask(
+        self, network: Logits, n_chains: int, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """States and log weights ``log nu(x) - log q(x)``."""
+        sizes = self.target.length, self.target.n_states
+        x, log_q = unmask(network, *sizes, n_chains, generator)
+        return x, self.target.log_prob(x) - log_q
 
     def start_from(self, weights: dict[str, Tensor]) -> None:
         averaged = submodule_weights(weights, "average.network")
@@ -96,7 +105,7 @@ class MDNS(WeightedSampler):
 
     def _refresh(self, slot: int) -> None:
         n_chains = self.stored.shape[1]
-        states, log_weights = unmask(self.network, self.target, n_chains, self.generator("rollout"))
+        states, log_weights = self._unmask(self.network, n_chains, self.generator("rollout"))
         self.stored[slot] = states.to(self.stored.dtype)
         self.stored_log_weights[slot] = log_weights
 

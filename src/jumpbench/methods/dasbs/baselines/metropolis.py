@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.methods.dasbs.baselines.chains import Chains
-from jumpbench.samplers.lattice_metropolis import lattice_metropolis
+from jumpbench.samplers.mcmc.lattice_metropolis import LatticeMetropolis
 
 
 class Metropolis(Chains):
@@ -19,7 +19,7 @@ class Metropolis(Chains):
     """
 
     def advance(self, x: Tensor, n_moves: int, generator: torch.Generator) -> Tensor:
-        return lattice_metropolis(self.target, x, n_moves, generator)[0]
+        return LatticeMetropolis()(self.target, x, n_moves, generator)[0]
 
     def summary(self, samples: Tensor) -> dict[str, float]:
         values = super().summary(samples)

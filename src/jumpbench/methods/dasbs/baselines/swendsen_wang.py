@@ -7,14 +7,14 @@ from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.methods.dasbs.baselines.chains import Chains, diagnostics
-from jumpbench.samplers.clusters.swendsen_wang import swendsen_wang
+from jumpbench.samplers.clusters import swendsen_wang
 
 
 class SwendsenWang(Chains):
     """Swendsen-Wang chains; a move is one sweep. See :class:`Chains` for the arguments."""
 
     def advance(self, x: Tensor, n_moves: int, generator: torch.Generator) -> Tensor:
-        return swendsen_wang(self.target, x, n_moves, generator)[0]
+        return swendsen_wang.SwendsenWang()(self.target, x, n_moves, generator)[0]
 
 
 class GroundTruth(SwendsenWang):
