@@ -11,3 +11,10 @@ class DataMissing(UserError):
 
 class DataCorrupt(UserError):
     """A dataset file does not hold what was published (checksum of the unpacked content)."""
+
+
+def innermost(error: BaseException) -> BaseException:
+    """The first cause behind what libraries wrapped around it."""
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
+    return error

@@ -19,8 +19,7 @@ def project(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]))
     from jumpbench.tables import plan
 
-    plan._compose.cache_clear()
-    plan._planned.cache_clear()
+    plan.forget()
     return tmp_path
 
 

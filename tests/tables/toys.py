@@ -9,8 +9,11 @@ import torch
 from lightning import LightningDataModule
 from torch.utils.data import DataLoader
 
+from jumpbench.data.batches import numbered_loader
 from jumpbench.errors import DataMissing
+from jumpbench.evaluations.base import Evaluation
 from jumpbench.methods.base import Method, load_artifacts
+from jumpbench.samplers.draws import Draws
 
 METHODS = Path(__file__)
 
@@ -30,31 +33,48 @@ class Steps(LightningDataModule):
         return DataLoader(range(self.n), batch_size=1)
 
     def test_dataloader(self) -> DataLoader:
-        return DataLoader(range(1), batch_size=1)
+        return numbered_loader(torch.tensor, 1, self.trainer)
+
+
+class Heads(Evaluation):
+    """Share of heads, on top of the mean of the run that is needed, if any."""
+
+    def __init__(self, source=None) -> None:
+        self.source = source
+
+    def reset(self) -> None:
+        self.flips = []
+
+    def update(self, draws, kept) -> None:
+        self.flips.append(draws.samples.double())
+
+    def results(self):
+        flips = torch.cat(self.flips)
+        self.mean = float(flips.mean())
+        if self.source is not None:
+            self.mean += load_artifacts(self.source)["mean"]
+        return {"mean": self.mean, "floor": 0.5 / len(flips) ** 0.5}
+
+    def artifacts(self):
+        return {"mean": self.mean}
 
 
 class Coin(Method):
     """Mean of coin flips; ``trace`` counts how often the run was made."""
 
     def __init__(self, bias=0.5, n_samples=1000, seed=0, sleep=0.0, fail="", source=None) -> None:
-        super().__init__(seed)
+        super().__init__(seed, Heads(source))
         self.bias, self.n_samples, self.sleep, self.fail = bias, n_samples, sleep, fail
-        self.source = source
 
-    def test_step(self, batch, index):
+    def draw(self, batch, generator):
         if trace := os.environ.get("TOY_TRACE"):
             with open(trace, "a") as file:
                 file.write(f"{self.bias} {self.seed}\n")
         time.sleep(self.sleep)
         if self.fail:
             raise RuntimeError(self.fail)
-        flips = torch.rand(self.n_samples, generator=self.generator("flips")) < self.bias
-        mean = flips.double().mean()
-        if self.source is not None:
-            mean = mean + load_artifacts(self.source)["mean"]
-        self.log_dict({"test/mean": mean, "test/floor": 0.5 / self.n_samples**0.5})
-        self.log("test/n_samples", float(self.n_samples))
-        self.artifacts["mean"] = float(mean)
+        flips = torch.rand(self.n_samples, generator=generator) < self.bias
+        return Draws(flips.long())
 
 
 class Walk(Method):
@@ -70,9 +90,11 @@ class Walk(Method):
         force = torch.randn(4, generator=self.generator("force"))
         return ((self.position - force) ** 2).sum()
 
-    def test_step(self, batch, index):
-        self.log("test/mean", self.position.double().sum())
-        self.log("test/n_samples", 4.0)
+    def draw(self, batch, generator):
+        return Draws(self.position[:, None])
+
+    def further_results(self):
+        return {"mean": self.position.double().sum()}
 
     def configure_optimizers(self):
         return torch.optim.Adam(self.parameters(), lr=0.1)

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from itertools import count
 
+import torch
 from lightning import LightningDataModule
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 
+from jumpbench.data.batches import numbered_loader
 from jumpbench.errors import UserError
 
 
@@ -41,4 +43,4 @@ class Steps(LightningDataModule):
         return DataLoader(_Endless())
 
     def test_dataloader(self) -> DataLoader[Tensor]:
-        return DataLoader(range(self.n_test_batches))
+        return numbered_loader(torch.tensor, self.n_test_batches, self.trainer)

@@ -1,12 +1,20 @@
-"""What every method shares: named, checkpointed random generators and a place for its artifacts."""
+"""What every method shares: randomness, the cost of training, and the one test stage."""
 
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning import LightningModule
 
+from jumpbench.data.batches import batch_number, count_batches
 from jumpbench.errors import UserError
+from jumpbench.evaluations.base import Evaluation
+from jumpbench.methods.judged import Judged
+from jumpbench.methods.shards import Shard, Shards
+from jumpbench.samplers.cost import Cost, Meter
+from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
 
 ARTIFACTS = "samples.pt"
@@ -15,22 +23,56 @@ ARTIFACTS = "samples.pt"
 class Method(LightningModule):
     """Base of all methods, trained or not.
 
-    A run calls ``Trainer.fit`` and/or ``Trainer.test`` (its ``stages``). What the module logs in
-    the test stage as ``test/<metric>`` becomes ``<metric>`` in ``metrics.json``; log
-    ``test/n_samples`` too. What it puts into ``self.artifacts`` (tensors, numbers, lists, dicts)
-    is saved as ``samples.pt``, readable weights-only, for figures and for runs that need this one.
+    A run calls ``Trainer.fit`` and/or ``Trainer.test`` (its ``stages``). A subclass says how it is
+    trained as any LightningModule does, and how it samples in :meth:`draw`. It has no other part in
+    the test stage: batch number i draws from its own generator and becomes a shard on disk; one
+    that is there is not drawn again; numbers are spread over devices; then the evaluation reads
+    all shards in order. So the results depend neither on the number of devices nor on stops.
+
+    Afterwards ``results`` (numbers by name, float64) and ``artifacts`` (tensors and plain values;
+    saved as ``samples.pt``, readable weights-only) are filled in on the first process.
+
+    Args:
+        seed: of all generators.
+        evaluation: judges the draws; None only counts them.
     """
 
-    def __init__(self, seed: int = 0) -> None:
+    keep_samples = True
+    """Whether the artifacts hold the samples and their log-weights."""
+
+    def __init__(self, seed: int = 0, evaluation: Evaluation | None = None) -> None:
         super().__init__()
+        self.evaluation = evaluation
         self.seed = seed
+        self.shards = Shards()
+        self.results: dict[str, float] = {}
         self.artifacts: dict[str, Any] = {}
+        self.meter = Meter()
         self._generators: dict[str, torch.Generator] = {}
         self._generator_states: dict[str, torch.Tensor] = {}
         self._default_states: dict[str, torch.Tensor] = {}
 
+    # What a subclass fills in
+
+    def draw(self, batch: Any, generator: torch.Generator) -> Draws | Mapping[str, Draws]:
+        """The samples of one test batch.
+
+        A mapping holds several ways to sample (decoders): their metrics are named ``METRIC@WAY``,
+        and those of the first way also ``METRIC``.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say how it draws")
+
+    def further_results(self) -> dict[str, float]:
+        """Numbers that are not about draws, such as those measured during training."""
+        return {}
+
+    def further_artifacts(self) -> dict[str, Any]:
+        return {}
+
+    # Randomness
+
     def generator(self, name: str) -> torch.Generator:
-        """The run's generator for one component, on the module's device.
+        """The run's generator for one component of training, on the module's device.
 
         Its state is part of the checkpoint, so a resumed run draws what the uninterrupted one
         would have drawn. Processes of a distributed run draw from different streams.
@@ -43,6 +85,21 @@ class Method(LightningModule):
             self._generators[key] = generator
         return self._generators[key]
 
+    def test_generator(self, number: int) -> torch.Generator:
+        """The generator of test batch ``number``, the same on every process.
+
+        Named after the class: methods that are compared must not share their numbers.
+        """
+        return make_generator(self.seed, "test", type(self).__name__, number, device=self.device)
+
+    # Training
+
+    @property
+    def spent(self) -> Cost:
+        """Network and energy evaluations of training so far, in states, over all processes."""
+        world = self.trainer.world_size if self._trainer is not None else 1
+        return Cost(float(self.meter.network * world), float(self.meter.energy * world))
+
     def on_train_start(self) -> None:
         # Dropout draws from torch's default generators; a resumed run continues their streams.
         states, self._default_states = self._default_states, {}
@@ -50,6 +107,7 @@ class Method(LightningModule):
             torch.set_rng_state(states["cpu"].cpu())
         if "cuda" in states and self.device.type == "cuda":
             torch.cuda.set_rng_state(states["cuda"].cpu(), self.device)
+        self.shards.clear()
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["generators"] = {
@@ -59,11 +117,63 @@ class Method(LightningModule):
         checkpoint["default_generators"] = {"cpu": torch.get_rng_state()}
         if self.device.type == "cuda":
             checkpoint["default_generators"]["cuda"] = torch.cuda.get_rng_state(self.device)
+        checkpoint["spent"] = {"network": self.meter.network, "energy": self.meter.energy}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self._generators.clear()
         self._generator_states = dict(checkpoint.get("generators", {}))
         self._default_states = dict(checkpoint.get("default_generators", {}))
+        spent = checkpoint.get("spent", {})
+        self.meter.network = int(spent.get("network", 0))
+        self.meter.energy = int(spent.get("energy", 0))
+
+    # Testing
+
+    def on_test_epoch_start(self) -> None:
+        self._count = count_batches(self.trainer)
+        if self.trainer.world_size > 1 and self.shards.folder is None:
+            raise UserError(
+                "testing on several devices needs a folder for the draws: set "
+                "method.shards = Shards(folder), or test on one device"
+            )
+
+    def test_step(self, batch: Any, batch_index: int) -> None:
+        number = batch_number(self.trainer, batch_index)
+        if number in self.shards:
+            return
+        started = time.monotonic()
+        drawn = self.draw(batch, self.test_generator(number))
+        draws = {"": drawn} if isinstance(drawn, Draws) else dict(drawn)
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        seconds = (time.monotonic() - started) / len(draws)
+        kept = self.evaluation.keep(batch) if self.evaluation is not None else {}
+        kept = {name: value.detach().cpu() for name, value in kept.items()}
+        timed = {name: d if d.cost.seconds else d.timed(seconds) for name, d in draws.items()}
+        self.shards.write(number, Shard(timed, kept))
+
+    def on_test_epoch_end(self) -> None:
+        if type(self).test_step is not Method.test_step:  # its own test stage, until it is ported
+            return
+        self.trainer.strategy.barrier()
+        if self.trainer.is_global_zero:
+            self.judge(self._count)
+
+    def judge(self, count: int) -> None:
+        """Turn the shards 0 .. count - 1 into ``results`` and ``artifacts``."""
+        judged: dict[str, Judged] = {}
+        for shard in self.shards.read(count):
+            for way, draws in shard.draws.items():
+                if way not in judged:
+                    judged[way] = Judged(self.evaluation, self.keep_samples)
+                judged[way].update(draws, shard.kept)
+        first = next(iter(judged.values()))
+        self.results = first.results()
+        if list(judged) != [""]:
+            for way, part in judged.items():
+                self.results |= {f"{name}@{way}": value for name, value in part.results().items()}
+        self.results |= {name: float(v) for name, v in self.further_results().items()}
+        self.artifacts = first.artifacts() | self.further_artifacts()
 
 
 def load_artifacts(folder: str | Path, device: torch.device | str = "cpu") -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.errors import UserError
+from jumpbench.files import make_folder
 from jumpbench.paths import outputs_root
 from jumpbench.tables import claims as claim_checks
 from jumpbench.tables import grid as grids
@@ -21,7 +22,7 @@ from jumpbench.tables.plan import Run
 from jumpbench.tables.provenance import code_version, now, versions
 from jumpbench.tables.render import write_all
 from jumpbench.tables.spec import Table, load
-from jumpbench.tables.store import make_folder, read_json, read_metrics, write_json
+from jumpbench.tables.store import read_json, read_metrics, write_json
 
 REFRESH_SECONDS = 2.0
 

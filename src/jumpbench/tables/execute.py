@@ -17,17 +17,10 @@ from typing import Any, Protocol
 from omegaconf import OmegaConf
 
 from jumpbench.errors import DataMissing, UserError
+from jumpbench.files import disk_errors, disk_is_full, full_disk, make_folder, write_atomic
 from jumpbench.tables.provenance import provenance
 from jumpbench.tables.runlog import logging_to
-from jumpbench.tables.store import (
-    disk_errors,
-    disk_is_full,
-    full_disk,
-    make_folder,
-    plain,
-    write_atomic,
-    write_json,
-)
+from jumpbench.tables.store import plain, write_json
 
 TEST_PREFIX = "test/"
 
@@ -85,6 +78,7 @@ def _make(folder: Path, config: dict[str, Any], watch: Watch | None, labels: dic
     from lightning import seed_everything
 
     from jumpbench.methods.base import ARTIFACTS
+    from jumpbench.methods.shards import Shards
     from jumpbench.tables.memory import keep_freed_memory
     from jumpbench.tables.training import close, loggers, our_callbacks, world_size
 
@@ -107,6 +101,7 @@ def _make(folder: Path, config: dict[str, Any], watch: Watch | None, labels: dic
         data_config["batch_size"] = batch // world  # per process: the global batch is fixed
     data = instantiate(data_config, _convert_="all") if data_config else None
     method = instantiate(config["method"], _convert_="all")
+    method.shards = Shards(folder / "draws")
     clock, callbacks = our_callbacks(folder, config, watch)
     trainer = instantiate(
         {k: v for k, v in settings.items() if k != "callbacks"},
@@ -132,6 +127,7 @@ def _make(folder: Path, config: dict[str, Any], watch: Watch | None, labels: dic
     metrics["run/peak_memory_gb"] = record["peak_memory_gb"]
     write_json(folder / "provenance.json", record)
     write_json(folder / "metrics.json", {"metrics": metrics, "seed": config["seed"]})
+    method.shards.remove()
 
 
 def _stages(
@@ -164,6 +160,7 @@ def _stages(
                 for key, value in trainer.callback_metrics.items()
                 if key.startswith(TEST_PREFIX)
             }
+            metrics |= {name: plain(value) for name, value in method.results.items()}
         else:
             raise UserError(f"unknown stage '{stage}' in stages; there are: fit, test")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.errors import UserError
+from jumpbench.files import disk_errors, make_folder
 from jumpbench.tables.collect import Cell
 from jumpbench.tables.grid import GridCell
 from jumpbench.tables.spec import Table
-from jumpbench.tables.store import disk_errors, make_folder
 
 
 class Filled:

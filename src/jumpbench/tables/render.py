@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jumpbench.files import write_atomic
 from jumpbench.tables.collect import Cell
 from jumpbench.tables.layout import Block, Shown, blocks, counts, legend, notes, title
 from jumpbench.tables.spec import Table
-from jumpbench.tables.store import write_atomic, write_json
+from jumpbench.tables.store import write_json
 
 HOLDS = {True: "holds", False: "does not hold", None: "open"}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.errors import UserError
+from jumpbench.files import write_atomic
 from jumpbench.paths import outputs_root, reproduce_dir
 from jumpbench.tables.collect import Cell
 from jumpbench.tables.engine import Reproduction
@@ -15,7 +16,7 @@ from jumpbench.tables.grid import Selection
 from jumpbench.tables.overview import cost_of, recorded_file
 from jumpbench.tables.render import to_markdown
 from jumpbench.tables.spec import SCALES, Table, available, load
-from jumpbench.tables.store import read_json, write_atomic
+from jumpbench.tables.store import read_json
 
 _MARKED = re.compile(r"(<!-- (\S+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from jumpbench.tables.store import disk_errors
+from jumpbench.files import disk_errors
 
 _NAMES = ("lightning", "lightning.pytorch", "lightning.fabric", "pytorch_lightning", "py.warnings")
 

@@ -9,9 +9,10 @@ from filelock import Timeout
 from omegaconf import OmegaConf
 
 from jumpbench.errors import UserError
+from jumpbench.files import write_atomic
 from jumpbench.tables.launchers import Events, Labels
 from jumpbench.tables.plan import Run
-from jumpbench.tables.store import read_failure, read_metrics, run_lock, write_atomic
+from jumpbench.tables.store import read_failure, read_metrics, run_lock
 
 POLL_SECONDS = 0.5
 

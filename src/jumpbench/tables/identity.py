@@ -1,0 +1,49 @@
+"""What a run's identity is made of: everything that is instantiated for it, and nothing else."""
+
+import hashlib
+import json
+from typing import Any
+
+# The nodes of a configuration that decide a run's result. Everything else (settings tables, names,
+# unused groups, loggers, resources) may change without making another run of it.
+DECIDING = ("data", "method", "evaluation", "trainer", "stages", "seed", "needs", "budget")
+
+# What in them cannot change a result.
+ANONYMOUS_IN = {
+    "trainer": {
+        "accelerator", "devices", "num_nodes", "strategy", "enable_progress_bar", "barebones",
+        "enable_model_summary", "enable_checkpointing", "log_every_n_steps", "default_root_dir",
+        "profiler", "detect_anomaly",
+    },
+    "data": {"num_workers", "root", "pin_memory", "persistent_workers", "prefetch_factor"},
+}  # fmt: skip
+
+# Nodes that no result depends on; overrides of them are passed on to the runs that are needed.
+ANONYMOUS = {"logger", "checkpoint_every", "checkpoint_minutes", "launcher", "resources"}
+
+
+def identity(config: dict[str, Any]) -> str:
+    """First 10 hex digits of the sha256 of what decides a run's result.
+
+    A trainer setting or a node that is null is as good as absent, so that a default which is
+    written down later changes no identity.
+    """
+    kept: dict[str, Any] = {}
+    for key in DECIDING:
+        value = config.get(key)
+        if isinstance(value, dict):
+            unnamed = ANONYMOUS_IN.get(key, ())
+            value = {k: v for k, v in value.items() if k not in unnamed}
+            if key in ("trainer", "budget"):
+                value = {k: v for k, v in value.items() if v is not None}
+        if value or key in ("seed", "stages"):
+            kept[key] = value
+    text = json.dumps(kept, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def is_anonymous(override: str) -> bool:
+    """Whether an override (``trainer.accelerator=cpu``) leaves every identity alone."""
+    key = override.split("=")[0].lstrip("+~")
+    head, _, rest = key.partition(".")
+    return head in ANONYMOUS or rest.split(".")[0] in ANONYMOUS_IN.get(head, ())

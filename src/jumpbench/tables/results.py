@@ -1,0 +1,121 @@
+"""Finished work back in Python: a run with its trained method, a table as tidy rows."""
+
+import functools
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import OmegaConf
+
+from jumpbench.errors import UserError
+from jumpbench.paths import outputs_root, reproduce_dir
+from jumpbench.tables.names import no_such
+from jumpbench.tables.store import read_json, read_metrics
+
+if TYPE_CHECKING:
+    from jumpbench.methods.base import Method
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A finished run.
+
+    Attributes:
+        folder: where it lies.
+        config: the plain configuration that it was made from.
+        metrics: its numbers by name.
+    """
+
+    folder: Path
+    config: dict[str, Any] = field(repr=False)
+    metrics: dict[str, float] = field(repr=False)
+
+    @functools.cached_property
+    def method(self) -> "Method":
+        """The method with its trained weights (averaged ones where it averages), on the CPU."""
+        import torch
+        from hydra.utils import instantiate
+
+        method = instantiate(self.config["method"], _convert_="all")
+        if "fit" in self.config["stages"]:
+            path = self.folder / "checkpoints" / "last.ckpt"
+            if not path.is_file():
+                raise UserError(f"{path} is missing: delete metrics.json beside it and run again")
+            state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
+            method.load_state_dict(state)
+        return method.eval()
+
+    @functools.cached_property
+    def artifacts(self) -> dict[str, Any]:
+        """Its samples and what else it saved in ``samples.pt``."""
+        from jumpbench.methods.base import load_artifacts
+
+        return load_artifacts(self.folder)
+
+    @functools.cached_property
+    def provenance(self) -> dict[str, Any]:
+        """Commit, versions, hardware and times."""
+        return read_json(self.folder / "provenance.json", "run it again with fresh=true")
+
+
+def load_run(run: str | Path) -> FinishedRun:
+    """A finished run by its folder, its id (``sgdd/synthetic-d2-0123456789``) or its hash.
+
+    Raises:
+        UserError: there is no such run, several have that hash, or it has not finished.
+    """
+    folder = Path(run) if (Path(run) / "config.yaml").is_file() else _folder(str(run))
+    record = read_metrics(folder)
+    if record is None:
+        raise UserError(f"{folder} has not finished; run it first (jumpbench status says what is)")
+    config = OmegaConf.to_container(OmegaConf.load(folder / "config.yaml"))
+    assert isinstance(config, dict)
+    return FinishedRun(folder, config, record["metrics"])  # type: ignore[arg-type]
+
+
+def _folder(run: str) -> Path:
+    runs = outputs_root() / "runs"
+    if (runs / run / "config.yaml").is_file():
+        return runs / run
+    known = {
+        str(path.parent.relative_to(runs)): path.parent for path in runs.glob("*/*/config.yaml")
+    }
+    matching = [folder for name, folder in known.items() if name.endswith(f"-{run}")]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise UserError(f"several runs are called {run}: {', '.join(map(str, matching))}")
+    raise no_such("run", run, sorted(known))
+
+
+def load_table(table: str, scale: str = "small") -> list[dict[str, Any]]:
+    """A table's numbers as rows, one a seed: for ``pandas.DataFrame(load_table(...))``.
+
+    Your own table if there is one, else the recorded one. Keys: row, column, metric, seed (its
+    place, from 0), value, paper, status. A cell without a number has one row with value None.
+
+    Raises:
+        UserError: neither made nor recorded.
+    """
+    slug, _, name = table.partition("/")
+    own = outputs_root() / "tables" / slug / name / scale / "table.json"
+    recorded = reproduce_dir() / slug / "results" / f"{name}.{scale}.json"
+    path = next((p for p in (own, recorded) if p.is_file()), None)
+    if path is None:
+        raise UserError(
+            f"{table} at scale {scale} is neither made nor recorded; "
+            f"make it with: jumpbench table {table} scale={scale}"
+        )
+    content = read_json(path, "make the table again")
+    rows = []
+    for cell in content["cells"]:
+        values = cell.get("values") or [cell.get("measured")]
+        for seed, value in enumerate(values):
+            rows.append(
+                {
+                    "row": cell["row"], "column": cell["column"], "metric": cell["metric"],
+                    "seed": seed, "value": value, "paper": cell.get("paper"),
+                    "status": cell["status"],
+                }
+            )  # fmt: skip
+    return rows

@@ -1,0 +1,38 @@
+"""Every number is drawn by one process, none is left out."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from jumpbench.data.batches import batch_number, count_batches, numbered_loader
+from jumpbench.errors import UserError
+
+
+def numbers(count, rank, world):
+    trainer = SimpleNamespace(global_rank=rank, world_size=world, limit_test_batches=1.0)
+    trainer.test_dataloaders = numbered_loader(lambda i: 10 * i, count, trainer)
+    assert count_batches(trainer) == count
+    batches = list(trainer.test_dataloaders)
+    assert batches == [10 * batch_number(trainer, index) for index in range(len(batches))]
+    return [batch // 10 for batch in batches]
+
+
+@pytest.mark.parametrize(("count", "world"), [(7, 1), (7, 2), (7, 3), (3, 3), (8, 4)])
+def test_the_processes_share_the_numbers(count, world):
+    shares = [numbers(count, rank, world) for rank in range(world)]
+    assert sorted(n for share in shares for n in share) == list(range(count))
+
+
+def test_more_processes_than_batches_repeat_some():
+    shares = [numbers(2, rank, 5) for rank in range(5)]
+    assert shares == [[0], [1], [0], [1], [0]]
+
+
+def test_without_a_trainer_all_batches_come():
+    assert list(numbered_loader(lambda i: i, 4)) == [0, 1, 2, 3]
+
+
+def test_a_foreign_loader_on_several_devices_is_refused():
+    trainer = SimpleNamespace(world_size=2, test_dataloaders=[1, 2])
+    with pytest.raises(UserError, match="numbered_loader"):
+        count_batches(trainer)
