@@ -8,7 +8,7 @@ from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, submodule_weights
-from jumpbench.samplers.annealed_jumps import FreeEnergy, residual_generator, rollout
+from jumpbench.samplers.annealed_jumps import residual_generator, rollout
 from jumpbench.samplers.cost import Meter, metered
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.weights import effective_sample_size
