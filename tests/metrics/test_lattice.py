@@ -12,9 +12,9 @@ from jumpbench.metrics.lattice import (
     majority_fraction,
 )
 from jumpbench.metrics.wasserstein import wasserstein2
-from jumpbench.samplers.clusters.swendsen_wang import swendsen_wang
+from jumpbench.samplers.clusters.swendsen_wang import SwendsenWang
 from jumpbench.targets.base import random_states
-from jumpbench.targets.exact import ising_torus
+from jumpbench.targets.enumeration import ising_torus
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.potts import Potts
 from jumpbench.targets.tabular import Tabular
@@ -31,10 +31,10 @@ def uniform(target, count, seed=0):
 def cluster_samples(target, sweeps, draws, spacing, chains=128, seed=1):
     """``chains * draws`` configurations after ``sweeps`` from uniform starts."""
     random = generator(seed)
-    x, _ = swendsen_wang(target, uniform(target, chains, seed), sweeps, random)
+    x, _ = SwendsenWang()(target, uniform(target, chains, seed), sweeps, random)
     kept = []
     for _ in range(draws):
-        x, _ = swendsen_wang(target, x, spacing, random)
+        x, _ = SwendsenWang()(target, x, spacing, random)
         kept.append(x)
     return torch.cat(kept)
 

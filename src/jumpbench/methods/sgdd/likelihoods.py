@@ -10,7 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from jumpbench.samplers.mcmc.metropolis import Commit, Delta, LogProbDelta, at_site
+from jumpbench.targets.changes import Commit, Delta, LogProbDelta, at_site
 
 Misfit = Callable[[Tensor, Tensor], Tensor]
 

@@ -12,10 +12,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.sgdd.site_kernel import SiteKernel
 from jumpbench.processes.schedules import Geometric, Schedule
 from jumpbench.processes.uniform import UniformProcess
-from jumpbench.samplers.categorical import sample_categorical
 
 CLEAN = 1e-5
 

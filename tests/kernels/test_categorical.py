@@ -2,7 +2,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumpbench.samplers.categorical import sample_categorical
+from jumpbench.kernels.categorical import sample_categorical
 
 
 @settings(max_examples=30, deadline=None)

@@ -8,7 +8,8 @@ import itertools
 import pytest
 import torch
 
-from jumpbench.samplers.exact import gillespie, uniformisation
+from jumpbench.samplers.gillespie import gillespie
+from jumpbench.samplers.uniformisation import uniformisation
 from jumpbench.samplers.weights import PathIntegral
 
 N, D, CHAINS = 3, 2, 40_000
@@ -53,7 +54,7 @@ def test_uniformisation_with_rates_that_vary_in_time(start, end):
     after, info = uniformisation(rate_fn, x, start, end, bound=3.5 * 6.0, generator=rng())
     assert_law(after, torch.matrix_exp(1.5 * generator)[4])
     assert (info.jumps > 0).any()
-    assert info.n_evaluations > 21
+    assert info.sequential_steps > 21
 
 
 def test_uniformisation_refuses_a_bound_that_is_exceeded():
@@ -67,7 +68,7 @@ def test_uniformisation_hook_gives_unbiased_path_integrals():
     rates, _ = random_rates(1)
     integral = PathIntegral(lambda x, t: torch.full_like(t, 2.0))
     x = STATES[0].expand(5000, D)
-    uniformisation(lambda x, t: rates[index(x)], x, 0.5, 2.0, 8.0, rng(), integral)
+    uniformisation(lambda x, t: rates[index(x)], x, 0.5, 2.0, 8.0, rng(), [integral])
     spread = integral.value.std() / 5000**0.5
     assert abs(integral.value.mean() - 3.0) < 5 * spread
 
@@ -79,10 +80,10 @@ def test_gillespie_over_two_pieces():
         return torch.where((t < 0.4)[:, None, None], first[index(x)], second[index(x)])
 
     elapsed = PathIntegral(lambda x, t: torch.ones_like(t))
-    after, info = gillespie(rate_fn, STATES[2].expand(CHAINS, D), [0.0, 0.4, 1.0], rng(), elapsed)
+    after, info = gillespie(rate_fn, STATES[2].expand(CHAINS, D), [0.0, 0.4, 1.0], rng(), [elapsed])
     law = torch.matrix_exp(0.4 * generator_1) @ torch.matrix_exp(0.6 * generator_2)
     assert_law(after, law[2])
-    assert info.n_evaluations % 8 == 0
+    assert info.sequential_steps % 8 == 0
     torch.testing.assert_close(elapsed.value, torch.ones(CHAINS, dtype=F64), rtol=0, atol=1e-5)
 
 

@@ -1,4 +1,4 @@
-"""Swendsen-Wang chains as a row of the tables, and as the ground truth behind all of them."""
+"""The ground truth behind lattice tables: Swendsen-Wang chains that check themselves."""
 
 from typing import Any
 
@@ -7,22 +7,12 @@ from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.methods.unnormalised.chains import Chains, diagnostics
-from jumpbench.samplers.clusters.swendsen_wang import swendsen_wang
-from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.clusters.swendsen_wang import SwendsenWang
 from jumpbench.samplers.draws import Draws
+from jumpbench.targets.base import DiscreteTarget
 
 
-class SwendsenWang(Chains):
-    """Swendsen-Wang chains; a move is one sweep, which costs about one evaluation of the energy."""
-
-    def advance(
-        self, x: Tensor, n_moves: int, generator: torch.Generator
-    ) -> tuple[Tensor, Cost]:
-        x, _ = swendsen_wang(self.target, x, n_moves, generator)
-        return x, Cost(energy_evaluations=n_moves, sequential_steps=n_moves)
-
-
-class GroundTruth(SwendsenWang):
+class GroundTruth(Chains):
     """Swendsen-Wang chains that decide by their own diagnostics when they are good enough.
 
     Half of the chains start from uniform states, half from constant ones, so that chains which
@@ -48,7 +38,7 @@ class GroundTruth(SwendsenWang):
 
     def __init__(
         self,
-        *args: Any,
+        target: DiscreteTarget,
         burn_in: int = 256,
         spacing: int = 8,
         max_rhat: float = 1.02,
@@ -57,7 +47,7 @@ class GroundTruth(SwendsenWang):
         strict: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(*args, burn_in=burn_in, spacing=spacing, **kwargs)
+        super().__init__(target, SwendsenWang(), burn_in=burn_in, spacing=spacing, **kwargs)
         if max_rhat <= 1 or max_tau <= 1 or max_rounds < 1:
             raise UserError("the ground truth needs max_rhat > 1, max_tau > 1 and max_rounds >= 1")
         self.max_rhat = max_rhat
@@ -72,7 +62,9 @@ class GroundTruth(SwendsenWang):
         return x
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
-        x, cost = self.advance(self.start(n, generator), self.burn_in, generator)
+        start = self.start(n, generator)
+        x, info = self.kernel(self.target, start, self.burn_in, generator)
+        cost = info.cost
         moves = self.burn_in
         for rounds in range(1, self.max_rounds + 1):
             spacing = self.spacing * 2 ** (rounds - 1)

@@ -1,4 +1,4 @@
-"""The mathematics of MDNS: an unmasking chain in random order, its weights, and its loss.
+"""The loss of MDNS, for the network that drives :func:`jumpbench.samplers.unmasking.unmask`.
 
 States of the chain are integers ``0..N``, ``N`` being the mask. A network maps them, ``(B, D)``, to
 logits ``(B, D, N)`` of every masked site's conditional law given the visible sites; there is no
@@ -11,38 +11,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from jumpbench.samplers.categorical import sample_categorical
-from jumpbench.targets.base import DiscreteTarget
-
 Logits = Callable[[Tensor], Tensor]
 
 SMALLEST_MASK_RATE = 1e-3
 """The loss divides by the mask rate; below this its variance explodes."""
-
-
-@torch.no_grad()
-def unmask(
-    logits: Logits, target: DiscreteTarget, n_chains: int, generator: torch.Generator
-) -> tuple[Tensor, Tensor]:
-    """Draws ``n_chains`` states, one site at a time in a uniformly random order (``D`` calls).
-
-    Returns:
-        States ``(B, D)`` and log weights ``(B,)``: ``log nu(x) - sum_sites log q(symbol)``. The
-        law of the order is the same for sampler and target, so ``E[exp(log weight)] = Z`` for any
-        network.
-    """
-    device = generator.device
-    length, n_states = target.length, target.n_states
-    rows = torch.arange(n_chains, device=device)
-    keys = torch.rand(n_chains, length, generator=generator, device=device)
-    x = torch.full((n_chains, length), n_states, device=device)
-    log_q = torch.zeros(n_chains, device=device)
-    for site in keys.argsort(-1).unbind(-1):
-        law = logits(x)[rows, site].float().log_softmax(-1)
-        symbol = sample_categorical(law.exp(), generator)
-        x[rows, site] = symbol
-        log_q = log_q + law[rows, symbol]
-    return x, target.log_prob(x) - log_q
 
 
 def denoising_loss(

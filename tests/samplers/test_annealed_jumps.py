@@ -6,17 +6,19 @@ import math
 import torch
 from scipy.stats import chi2
 
-from jumpbench.methods.dasbs.baselines.leaps_annealing import (
-    FreeEnergy,
-    euler_step,
-    metropolis_moves,
-    residual_generator,
-    rollout,
-)
 from jumpbench.networks.locally_equivariant import (
     LocallyEquivariantConvolution,
     LocallyEquivariantPerceptron,
 )
+from jumpbench.samplers.annealed_jumps import (
+    LEFT_END,
+    TRAPEZOIDAL,
+    KernelMoves,
+    annealed_rollout,
+    residual_generator,
+)
+from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
 from jumpbench.targets.base import Target
 
 
@@ -140,7 +142,7 @@ def test_rollout_estimates_log_z_for_an_untrained_flux():
     torch.manual_seed(5)
     network = LocallyEquivariantPerceptron(3, 3, hidden=16, readout_scale=0.3).double()
     times = torch.linspace(0, 1, 33, dtype=torch.float64)
-    drawn = rollout(network, target, times, 10_000, torch.Generator().manual_seed(6))
+    drawn = annealed_rollout(network, target, times, 10_000, torch.Generator().manual_seed(6))
     weights = drawn.log_weights.exp()
     exact = target.log_prob(states_of(target)).logsumexp(0).exp()
     error = weights.std() / len(weights) ** 0.5
@@ -148,16 +150,70 @@ def test_rollout_estimates_log_z_for_an_untrained_flux():
     assert abs(weights.mean() - exact) < 4 * error + 0.02 * exact
 
 
-def test_euler_step_has_the_stated_law():
-    """One step from one state, 40000 chains, per-site frequencies within 4.5 standard errors."""
-    generator = torch.Generator().manual_seed(7)
-    x = torch.tensor([0, 2, 1]).repeat(40_000, 1)
-    rates = torch.tensor([[0.0, 1.0, 3.0], [2.0, 0.5, 0.0], [30.0, 0.0, 10.0]])
-    new = euler_step(x, rates.expand(len(x), 3, 3), torch.tensor(0.1), generator)
-    law = torch.tensor([[0.6, 0.1, 0.3], [0.2, 0.05, 0.75], [0.75, 0.0, 0.25]])
-    seen = torch.stack([(new == n).float().mean(0) for n in range(3)], -1)
-    bound = 4.5 * (law * (1 - law) / len(x)).sqrt()
-    assert ((seen - law).abs() <= bound).all()
+class Exact:
+    """A flux on one site that transports the path, and its exact residual: xi = d/dt log Z_t.
+
+    One site of N symbols with rho_t(n) = N^(t-1) nu(n)^t: mass flows from every symbol a to every b
+    at the flow K_ab = -K_ba, sum_a K_ab = d/dt p_t(b), p_t = rho_t / Z_t; F_t(a)[b] is the rate
+    K_ab / p_t(a) where that is positive, else minus the rate of the way back.
+    """
+
+    def __init__(self, target):
+        self.target = target
+
+    def __call__(self, x, t):
+        log_nu = self.target.log_prob(torch.arange(self.target.n_states)[:, None])
+        law = (t[0] * log_nu).softmax(0)
+        growth = law * (log_nu - (law * log_nu).sum())  # d/dt p_t
+        flow = (growth[None, :] - growth[:, None]) / self.target.n_states  # from a to b
+        flux = torch.where(flow > 0, flow / law[:, None], flow / law[None, :])
+        return flux[x[:, 0]].unsqueeze(1)
+
+
+def end_gap(ends, n_steps):
+    """Mean log weight minus log Z of exact rates, from 20000 chains whose weights are all equal."""
+    target = Table(1, 3, seed=11)
+    times = torch.linspace(0, 1, n_steps + 1, dtype=torch.float64)
+    drawn = annealed_rollout(
+        Exact(target), target, times, 50, torch.Generator().manual_seed(0), ends=ends
+    )
+    assert drawn.log_weights.std() < 1e-10
+    log_z = target.log_prob(states_of(target)).logsumexp(0)
+    return float(drawn.log_weights.mean() - log_z), target, drawn
+
+
+def test_left_end_weights_are_off_by_half_a_step_of_the_growth():
+    """-dt/2 (xi_1 - xi_0), xi = d/dt log Z_t = E_t[log nu] + D log N: the sign tells the end."""
+    gap, target, drawn = end_gap(LEFT_END, 64)
+    log_nu = target.log_prob(states_of(target))
+    growth = (log_nu.softmax(0) * log_nu).sum() - log_nu.mean()
+    assert growth > 0.2
+    assert abs(gap + growth / 128) < 0.03 * growth / 128
+    assert drawn.cost == Cost(64, 128, 64)
+
+
+def test_trapezoidal_weights_are_off_by_the_square_of_the_step():
+    (coarse, *_), (fine, _, drawn) = end_gap(TRAPEZOIDAL, 16), end_gap(TRAPEZOIDAL, 32)
+    assert 1e-7 < abs(fine) < 1e-3
+    assert 3.8 < coarse / fine < 4.2
+    assert drawn.cost == Cost(33, 66, 32)
+
+
+def test_a_target_that_is_a_module_gets_no_gradient():
+    class Module(Target, torch.nn.Module):
+        def __init__(self):
+            torch.nn.Module.__init__(self)
+            Target.__init__(self, 3, 2)
+            self.layer = torch.nn.Linear(3, 1)
+
+        def log_prob(self, x):
+            return self.layer(x.float()).squeeze(-1)
+
+    target, network = Module(), LocallyEquivariantPerceptron(3, 2, hidden=8)
+    x, t = states_of(target), torch.full((8,), 0.4)
+    residual_generator(target, x, t, network(x, t)).square().sum().backward()
+    assert all(p.grad is None for p in target.parameters())
+    assert any(p.grad is not None for p in network.parameters())
 
 
 def test_metropolis_moves_leave_the_path_law_alone():
@@ -167,19 +223,10 @@ def test_metropolis_moves_leave_the_path_law_alone():
     x = states_of(target)
     law = path_law(target, x, t)
     start = x[torch.multinomial(law, 20_000, replacement=True, generator=generator)]
-    end = metropolis_moves(target, start, torch.tensor(t), 12, generator)
+    moves = KernelMoves(target, SingleSiteMetropolis(), 18)
+    end, cost = moves(start, torch.tensor(t), generator)
+    assert cost == Cost(energy_evaluations=19, sequential_steps=18)
     assert (end != start).any(-1).float().mean() > 0.8
     seen = torch.bincount((end * torch.tensor([9, 3, 1])).sum(-1), minlength=27)
     statistic = ((seen - 20_000 * law) ** 2 / (20_000 * law)).sum()
     assert chi2.sf(float(statistic), 26) > 1e-4
-
-
-def test_free_energy_derivative_matches_finite_differences_and_trains():
-    torch.manual_seed(9)
-    network = FreeEnergy(hidden=16, depth=2).double()
-    t = torch.linspace(0, 1, 5, dtype=torch.float64)
-    expected = (network(t + 1e-6) - network(t - 1e-6)) / 2e-6
-    derivative = network.derivative(t)
-    torch.testing.assert_close(derivative, expected, atol=1e-8, rtol=1e-6)
-    derivative.sum().backward()
-    assert network.layers[0].weight.grad.abs().max() > 0
