@@ -1,13 +1,13 @@
 """Tau-leaping of the controlled process on a grid of exact noise (DASBS, sec. 4)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from jumpbench.kernels.precision import at_least_single
-from jumpbench.methods.dasbs.matching import Reference
+from jumpbench.methods.dasbs.bridge import Reference
 from jumpbench.processes.schedules import Schedule
 from jumpbench.samplers.leaping import tau_leaping
 from jumpbench.samplers.path_weights import Girsanov, ReferenceRatio
@@ -59,17 +59,6 @@ class Paths:
     invalid: Tensor
     log_reference: Tensor | None = None
     log_girsanov: Tensor | None = None
-
-    @classmethod
-    def concatenate(cls, parts: "Sequence[Paths]") -> "Paths":
-        """Paths of several batches as one."""
-        columns = {name: [vars(part)[name] for part in parts] for name in vars(parts[0])}
-        return cls(**{k: None if c[0] is None else torch.cat(c) for k, c in columns.items()})
-
-    def gathered(self, all_gather: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> "Paths":
-        """The paths of all processes of a distributed run, on every one of them."""
-        fields = all_gather({k: v for k, v in vars(self).items() if v is not None})
-        return Paths(**{name: value.flatten(0, 1) for name, value in fields.items()})
 
 
 @torch.no_grad()

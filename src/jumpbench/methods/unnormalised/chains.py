@@ -1,0 +1,129 @@
+"""Markov chains as methods: rows of MCMC beside learned samplers."""
+
+import time
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jumpbench.errors import UserError
+from jumpbench.methods.unnormalised.base import TargetSampler
+from jumpbench.samplers.chain import Kernel
+from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.diagnostics import integrated_autocorrelation_time, split_rhat
+from jumpbench.samplers.draws import Draws
+from jumpbench.seeding import make_generator
+from jumpbench.targets.base import DiscreteTarget, check_target, random_states
+
+
+class Chains(TargetSampler):
+    """Parallel Markov chains, run in the test stage; one test batch is one ensemble of chains.
+
+    Chains start from uniform states, make ``burn_in`` moves, and give one configuration each after
+    every ``spacing`` further moves; what a move is, the kernel says. Samples come chains first:
+    configuration ``chain * collections + draw``. Every sample carries, as extras, its ensemble's
+    ``moves_per_chain``, ``tau`` and ``rhat`` (the largest over :func:`summaries`, in kept draws).
+
+    The defaults are those of the published Metropolis rows of DASBS, in single proposals: 114
+    sweeps at L = 24, which do not equilibrate below the critical temperature.
+
+    Args:
+        target: the law, such as an Ising or Potts model.
+        kernel: Markov kernel that leaves the target invariant.
+        chains_per_batch: parallel chains per test batch.
+        collections: configurations kept of each chain, at least 4 (for the diagnostics).
+        burn_in: moves before the first configuration counts.
+        spacing: moves per kept configuration.
+        seconds: a budget; the burn-in is repeated until it has taken so long.
+        kwargs: of :class:`TargetSampler`.
+
+    Raises:
+        UserError: counts out of range.
+    """
+
+    def __init__(
+        self,
+        target: DiscreteTarget,
+        kernel: Kernel,
+        chains_per_batch: int = 128,
+        collections: int = 32,
+        burn_in: int = 65536,
+        spacing: int = 128,
+        seconds: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(target, chains_per_batch, **kwargs)
+        if collections < 4 or burn_in < 0 or spacing < 1 or (seconds or 0) < 0:
+            raise UserError(
+                "chains need collections >= 4, burn_in >= 0, spacing >= 1 and seconds >= 0, not "
+                f"{collections}, {burn_in}, {spacing} and {seconds}"
+            )
+        if seconds and not burn_in:
+            raise UserError("a budget of seconds repeats the burn-in: set burn_in >= 1")
+        self.kernel = kernel
+        self.collections = collections
+        self.burn_in = burn_in
+        self.spacing = spacing
+        self.seconds = seconds
+
+    def test_generator(self, number: int) -> torch.Generator:
+        names = "test", type(self).__name__, type(self.kernel).__name__
+        return make_generator(self.seed, *names, number, device=self.device)
+
+    def start(self, n_chains: int, generator: torch.Generator) -> Tensor:
+        """Initial states ``(B, D)`` uint8."""
+        x = random_states(self.target, (n_chains,), generator)
+        check_target(self.target, x)
+        return x.to(torch.uint8)
+
+    def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
+        """One ensemble of ``n`` chains: ``n * collections`` samples."""
+        began, x, cost, moves = time.monotonic(), self.start(n, generator), Cost(), 0
+        while moves == 0 or time.monotonic() - began < (self.seconds or 0):
+            x, info = self.kernel(self.target, x, self.burn_in, generator)
+            cost += info.cost
+            moves += self.burn_in
+            if not self.burn_in:
+                break
+        _, kept, spent = self.collect(x, self.spacing, generator)
+        moves += self.collections * self.spacing
+        return self.ensemble(kept, cost + spent, {"moves_per_chain": float(moves)})
+
+    def collect(
+        self, x: Tensor, spacing: int, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor, Cost]:
+        """The last states, the kept ones ``(B, collections, D)``, and the cost per chain."""
+        kept, cost = [], Cost()
+        for _ in range(self.collections):
+            x, info = self.kernel(self.target, x, spacing, generator)
+            cost += info.cost
+            kept.append(x)
+        return x, torch.stack(kept, 1), cost
+
+    def ensemble(self, kept: Tensor, cost: Cost, values: dict[str, float]) -> Draws:
+        """Draws of one ensemble ``(B, collections, D)``; a chain's samples share its cost."""
+        samples = kept.flatten(0, 1)
+        values = values | diagnostics(self.target, kept)
+        extras = {
+            name: torch.full((len(samples),), value, dtype=torch.float64)
+            for name, value in values.items()
+        }
+        return Draws(samples.long(), cost=cost.scaled(1 / self.collections), extras=extras)
+
+
+def summaries(target: DiscreteTarget, x: Tensor) -> Tensor:
+    """Energy and share of the majority of each configuration, and of symbol 0; ``(3, ...)``."""
+    shares = torch.stack([(x == n).double().mean(-1) for n in range(target.n_states)])
+    return torch.stack((target.energy(x).double(), shares.amax(0), shares[0]))
+
+
+def diagnostics(target: DiscreteTarget, samples: Tensor) -> dict[str, float]:
+    """Worst autocorrelation time (in kept draws) and R-hat over :func:`summaries`.
+
+    ``samples (chains, n, D)``.
+    """
+    values = summaries(target, samples)
+    worst = torch.stack(
+        (integrated_autocorrelation_time(values).max(), split_rhat(values).max())
+    ).tolist()
+    return {"tau": worst[0], "rhat": worst[1]}
