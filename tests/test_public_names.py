@@ -36,7 +36,8 @@ for package in ("kernels", "metrics", "networks", "processes", "samplers", "targ
         if not module.name.endswith(("_metrics", "metrics.permutation")):
             import_module(module.name)
 foreign = {name.split(".")[0] for name in sys.modules}
-print(sorted(foreign & {"torchmetrics", "torchvision", "scipy", "lightning", "hydra", "matplotlib"}))
+heavy = {"torchmetrics", "torchvision", "scipy", "lightning", "hydra", "matplotlib"}
+print(sorted(foreign & heavy))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "[]", done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Samplers: jump processes on time grids and exactly, Markov kernels, resampling, weights, costs."""
+"""Samplers: jump processes, Markov kernels, resampling, path weights, draws and their cost."""
 
 from jumpbench.lazy import lazy_names
 
