@@ -10,12 +10,12 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from jumpbench.data.lists import Batch
 from jumpbench.evaluations.base import Evaluation
+from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.trained import TrainedMethod
 from jumpbench.processes.permutations import apply
 from jumpbench.processes.schedules import LogLinear, Schedule
 from jumpbench.processes.score_entropy import denoising_score_entropy
 from jumpbench.processes.uniform import UniformProcess
-from jumpbench.samplers.categorical import sample_categorical
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 
