@@ -37,6 +37,8 @@ class LeGF(LeTF):
 
     def forward(self, x: Tensor, t: Tensor, graphs: Graphs) -> Tensor:
         x = x.long()
+        if len(graphs) == 1:
+            graphs = graphs.rows(torch.zeros(len(x), dtype=torch.long, device=x.device))
         site = torch.arange(x.shape[-1], device=x.device)
         sizes = graphs.sizes[:, None]
         backwards = torch.where(site < sizes, sizes - 1 - site, site)

@@ -85,7 +85,7 @@ class Graphs:
     def relabelled(self, generator: torch.Generator) -> "Graphs":
         """Every graph with its nodes in a random order."""
         keys = torch.rand(self.mask.shape, generator=generator, device=generator.device)
-        order = keys.masked_fill(~self.mask, 2.0).argsort(1, stable=True)
+        order = keys.masked_fill(~self.mask, 2.0).argsort(dim=1)
         rows = order[:, :, None].expand_as(self.adjacency)
         return Graphs(
             *(
@@ -133,7 +133,7 @@ class GraphLaw(Target):
 
     def __init__(self, graphs: Graphs, beta: float | Tensor = 5.0) -> None:
         super().__init__(graphs.adjacency.shape[-1], 2)
-        beta = torch.as_tensor(beta, dtype=torch.float32, device=graphs.sizes.device)
+        beta = torch.as_tensor(beta).to(graphs.adjacency)
         if not beta.isfinite().all():
             raise UserError("the inverse temperature beta must be finite")
         self.graphs = graphs
