@@ -164,6 +164,15 @@ class GraphLaw(Target):
             joined([law.graphs for law in laws]), torch.cat([law.beta for law in laws])
         )
 
+    def plain(self) -> dict[str, Tensor]:
+        """Tensors that :meth:`restored` takes."""
+        return {**vars(self.graphs), "beta": self.beta}
+
+    def restored(self, plain: dict[str, Tensor]) -> "GraphLaw":
+        """Laws of this kind from :meth:`plain`."""
+        graphs = Graphs(plain["adjacency"], plain["sizes"], plain["distances"])
+        return self._like(graphs, plain["beta"])
+
     def neighbor_log_ratios(self, x: Tensor) -> Tensor:
         flip = self.flip_log_ratios(x).unsqueeze(-1)
         symbol = torch.arange(2, device=x.device)
