@@ -1,5 +1,6 @@
 """What every sampler returns: samples, their weights, what they cost."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -38,6 +39,20 @@ class Draws:
 
     def timed(self, seconds: float) -> "Draws":
         return replace(self, cost=replace(self.cost, seconds=seconds))
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Draws]") -> "Draws":
+        """Draws made one after the other, as one batch; the cost per sample is their mean."""
+        cost, size = Cost(), sum(map(len, parts))
+        for part in parts:
+            cost += part.cost.scaled(len(part) / size)
+        weights = [part.log_weights for part in parts]
+        return cls(
+            torch.cat([part.samples for part in parts]),
+            None if any(w is None for w in weights) else torch.cat(weights),
+            cost,
+            {name: torch.cat([part.extras[name] for part in parts]) for name in parts[0].extras},
+        )
 
     def plain(self) -> dict[str, Any]:
         """Tensors on the CPU and values, for a file that is read weights-only."""

@@ -141,8 +141,11 @@ def test_memoryless_training_reports_ess_and_log_z():
     assert abs(metrics["test/log_z"] - 7.178078) < 5 * metrics["test/log_z_error"] + 0.05
 
 
-def test_resumed_training_is_the_uninterrupted_one(tmp_path):
-    def fresh():
+@pytest.mark.parametrize("warm", [False, True])
+def test_resumed_training_is_the_uninterrupted_one(tmp_path, warm):
+    """Also of a run that starts from another's weights: it takes them once, not at every start."""
+
+    def fresh(**changes):
         return make(
             Ising(3, 0.28),
             hidden=16,
@@ -152,7 +155,14 @@ def test_resumed_training_is_the_uninterrupted_one(tmp_path):
             refresh_every=4,
             curve_probes=[Quality(64)],
             curve_every=10,
+            **(start | changes),
         )
+
+    start = {}
+    if warm:
+        hot = tmp_path / "hot" / "checkpoints" / "last.ckpt"
+        train(fresh(seed=1), 5).save_checkpoint(hot)
+        start = {"warm_start": str(tmp_path / "hot")}
 
     whole = fresh()
     train(whole, 40)
@@ -246,10 +256,11 @@ def test_a_warm_start_takes_over_the_averaged_weights(tmp_path):
     hot = make(Ising(3, 0.28), **settings)
     trainer = train(hot, 5)
     trainer.save_checkpoint(tmp_path / "checkpoints" / "last.ckpt")
-    cold = make(Ising(3, 0.4), seed=1, warm_start=str(tmp_path), **settings)
+    still = {"optimizer": partial(torch.optim.SGD, lr=0.0)}
+    cold = make(Ising(3, 0.4), seed=1, warm_start=str(tmp_path), **settings | still)
     with pytest.raises(AssertionError):
         torch.testing.assert_close(cold.controller.state_dict(), hot.controller.state_dict())
-    train(cold, 0)
+    train(cold, 5)
     for name in ("controller", "corrector"):
         wanted = getattr(hot, f"{name}_average").network.state_dict()
         torch.testing.assert_close(getattr(cold, name).state_dict(), wanted)

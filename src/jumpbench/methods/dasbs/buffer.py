@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from jumpbench.methods.dasbs.matching import Pairs
+from jumpbench.methods.dasbs.bridge import Pairs
 
 
 class PairBuffer(nn.Module):

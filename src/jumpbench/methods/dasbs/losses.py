@@ -5,7 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from jumpbench.methods.dasbs.matching import Matching, Pairs, Ratios, Reference, bregman
+from jumpbench.methods.dasbs.bridge import Pairs, Reference
+from jumpbench.methods.dasbs.matching import Matching, Ratios, bregman
 
 Network = Callable[..., Tensor]
 

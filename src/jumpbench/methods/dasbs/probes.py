@@ -1,24 +1,68 @@
-"""What is measured of the controller while it trains: at stage ends, or every so many steps.
+"""What is measured of a sampler while it trains: at stage ends, or every so many steps.
 
-A probe is called with the method and returns numbers; it may simulate with the generator it is
-given, which is not the one that training uses.
+A probe is called with the method and a generator, which is not the one that training uses, and
+returns numbers. Its moment decides when, and under which number its curve is kept.
 """
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import torch
-from torch import Tensor
 
-from jumpbench.methods.dasbs import exact
-from jumpbench.methods.dasbs.evaluation import summary
-from jumpbench.targets.exact import enumerate_law
-
-if TYPE_CHECKING:
-    from jumpbench.methods.dasbs.module import DASBS
+from jumpbench.errors import UserError
+from jumpbench.methods.dasbs.stages import Place
+from jumpbench.methods.dasbs.tau_leaping_law import sampler_law, total_variation
+from jumpbench.methods.judged import Judged
+from jumpbench.metrics.states import energy_law, energy_levels
+from jumpbench.samplers.draws import Draws
+from jumpbench.targets.enumeration import enumerate_law
 
 
 class Probe(Protocol):
-    def __call__(self, method: "DASBS", generator: torch.Generator) -> dict[str, Tensor]: ...
+    def __call__(self, method: Any, generator: torch.Generator) -> dict[str, float]: ...
+
+
+class Moment(Protocol):
+    """A probe with its time.
+
+    Attributes:
+        probe: what is measured.
+        when_tested: whether it is measured once more in the test stage, under its plain names.
+    """
+
+    probe: Probe
+    when_tested: bool
+
+    def point(self, step: int, place: Place) -> int | None:
+        """The number of this point of the curve, after gradient step ``step``; None: not now."""
+        ...
+
+
+@dataclass(frozen=True)
+class AtStageEnds:
+    """After every controller phase, as ``NAME@STAGE``, and when tested."""
+
+    probe: Probe
+    when_tested: bool = True
+
+    def point(self, step: int, place: Place) -> int | None:
+        return place.stage if place.is_last and not place.in_corrector_phase else None
+
+
+@dataclass(frozen=True)
+class Every:
+    """Every ``steps`` gradient steps, as ``NAME@STEP``."""
+
+    steps: int
+    probe: Probe
+    when_tested: bool = False
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise UserError(f"a probe every {self.steps} steps; it must be at least 1")
+
+    def point(self, step: int, place: Place) -> int | None:
+        return step + 1 if (step + 1) % self.steps == 0 else None
 
 
 class ExactLaw:
@@ -27,51 +71,26 @@ class ExactLaw:
     For at most 4096 states; no sampling error.
     """
 
-    def __call__(self, method: "DASBS", generator: torch.Generator) -> dict[str, Tensor]:
+    def __call__(self, method: Any, generator: torch.Generator) -> dict[str, float]:
         target = method.target
         truth, start = enumerate_law(target), enumerate_law(method.source).probs
         states = truth.states.long().to(method.device)
         truth, start = truth.probs.to(method.device), start.to(method.device)
-        law = exact.sampler_law(method.log_control, start, states, method.grid)
+        law = sampler_law(method.log_control, start, states, method.grid)
         energy = target.energy(states)
-        levels = exact.energy_levels(energy)
-        laws = (exact.energy_law(energy, p, levels) for p in (law, truth))
-        return {"tv": exact.total_variation(law, truth), "energy_tv": exact.total_variation(*laws)}
-
-
-class EnergyLaw:
-    """``energy_tv`` and ``energy_per_site``: law of the energies of samples against the exact one.
-
-    For at most 2^20 states. With n samples and K levels a perfect sampler still shows
-    about sqrt(K / (2 pi n)).
-    """
-
-    def __init__(self, n_samples: int = 4096) -> None:
-        self.n_samples = n_samples
-
-    def __call__(self, method: "DASBS", generator: torch.Generator) -> dict[str, Tensor]:
-        target = method.target
-        truth = enumerate_law(target)
-        energy = target.energy(truth.states)
-        levels = exact.energy_levels(energy)
-        drawn = target.energy(method.sample(self.n_samples, generator).end).cpu()
-        weight = torch.full_like(drawn, 1 / len(drawn))
-        laws = (
-            exact.energy_law(drawn, weight, levels),
-            exact.energy_law(energy, truth.probs, levels),
-        )
-        return {
-            "energy_tv": exact.total_variation(*laws),
-            "energy_per_site": drawn.mean() / target.length,
-        }
+        levels = energy_levels(energy)
+        laws = (energy_law(energy, p, levels) for p in (law, truth))
+        values = {"tv": total_variation(law, truth), "energy_tv": total_variation(*laws)}
+        return {name: float(value) for name, value in values.items()}
 
 
 class Quality:
-    """The metrics of the test stage, of ``n_samples`` chains."""
+    """What the method's evaluation says of ``n_samples`` samples."""
 
     def __init__(self, n_samples: int = 1024) -> None:
         self.n_samples = n_samples
 
-    def __call__(self, method: "DASBS", generator: torch.Generator) -> dict[str, Tensor]:
-        paths = method.sample(self.n_samples, generator, path_weights=method.memoryless)
-        return summary(method.target, paths, method.memoryless, method.ground_truth)
+    def __call__(self, method: Any, generator: torch.Generator) -> dict[str, float]:
+        judged = Judged(method.evaluation, keep_samples=False)
+        judged.update(Draws.restored(method.sample(self.n_samples, generator).plain()), {})
+        return judged.results()

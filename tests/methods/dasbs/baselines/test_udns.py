@@ -81,7 +81,6 @@ def test_a_warm_start_needs_the_very_run_of_the_hot_column(name, model):
     scale = [
         "target.size=4",
         f"network={kind}",
-        f"warm_up.network={kind}",
         "method.optimizer.lr=0.002",
         "method.batch_size=64",
         "trainer.max_steps=77",

@@ -44,9 +44,11 @@ def residual_generator(target: DiscreteTarget, x: Tensor, t: Tensor, flux: Tenso
         ``(B,)``.
     """
     log_uniform = -target.length * torch.log(flux.new_tensor(target.n_states))
-    ratios = torch.exp(t[:, None, None] * target.neighbor_log_ratios(x))
+    with torch.no_grad():  # the target may be a network; the flux learns from it, not it from that
+        growth = target.log_prob(x) - log_uniform
+        ratios = torch.exp(t[:, None, None] * target.neighbor_log_ratios(x))
     balance = flux.relu() - (-flux).relu() * ratios
-    return target.log_prob(x) - log_uniform + balance.sum((-2, -1))
+    return growth + balance.sum((-2, -1))
 
 
 def euler_step(x: Tensor, rates: Tensor, dt: Tensor, generator: torch.Generator) -> Tensor:

@@ -6,15 +6,20 @@ import torch
 from torch import Tensor
 
 from jumpbench.errors import UserError
-from jumpbench.methods.dasbs.baselines.chains import Chains, diagnostics
+from jumpbench.methods.unnormalised.chains import Chains, diagnostics
 from jumpbench.samplers.clusters.swendsen_wang import swendsen_wang
+from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.draws import Draws
 
 
 class SwendsenWang(Chains):
-    """Swendsen-Wang chains; a move is one sweep. See :class:`Chains` for the arguments."""
+    """Swendsen-Wang chains; a move is one sweep, which costs about one evaluation of the energy."""
 
-    def advance(self, x: Tensor, n_moves: int, generator: torch.Generator) -> Tensor:
-        return swendsen_wang(self.target, x, n_moves, generator)[0]
+    def advance(
+        self, x: Tensor, n_moves: int, generator: torch.Generator
+    ) -> tuple[Tensor, Cost]:
+        x, _ = swendsen_wang(self.target, x, n_moves, generator)
+        return x, Cost(energy_evaluations=n_moves, sequential_steps=n_moves)
 
 
 class GroundTruth(SwendsenWang):
@@ -25,15 +30,16 @@ class GroundTruth(SwendsenWang):
     collected; while its R-hat or its autocorrelation time (in kept draws) is above the bound, the
     draws are dropped, the spacing is doubled and the chains go on from where they are.
 
-    Logs, beside what :class:`Chains` logs, ``spacing`` and ``rounds`` of the accepted draws.
+    Further extras: ``spacing`` and ``rounds`` of the accepted draws, ``converged``.
 
     Args:
+        target: see :class:`Chains`.
         burn_in: sweeps before the first round.
         spacing: sweeps per kept configuration in the first round.
         max_rhat, max_tau: the bounds. At 128 chains of 32 perfect draws R-hat scatters by about
             0.003 around 1 and tau by about 0.07.
         max_rounds: rounds before giving up.
-        strict: whether giving up is an error; if not, ``converged`` is logged as 0.
+        strict: whether giving up is an error; if not, ``converged`` is 0.
         kwargs: see :class:`Chains`.
 
     Raises:
@@ -58,46 +64,30 @@ class GroundTruth(SwendsenWang):
         self.max_tau = max_tau
         self.max_rounds = max_rounds
         self.strict = strict
-        self._rounds: list[dict[str, float]] = []
 
-    def start(self, generator: torch.Generator) -> Tensor:
-        x = super().start(generator)
+    def start(self, n_chains: int, generator: torch.Generator) -> Tensor:
+        x = super().start(n_chains, generator)
         ordered = x[::2]
         ordered.copy_(ordered[:, :1].expand_as(ordered))
         return x
 
-    def on_test_epoch_start(self) -> None:
-        super().on_test_epoch_start()
-        self._rounds = []
-
-    def draw(self, generator: torch.Generator) -> Tensor:
-        x = self.advance(self.start(generator), self.burn_in, generator)
+    def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
+        x, cost = self.advance(self.start(n, generator), self.burn_in, generator)
         moves = self.burn_in
-        for rounds in range(self.max_rounds):
-            spacing = self.spacing * 2**rounds
-            x, kept = self.collect(x, spacing, generator)
+        for rounds in range(1, self.max_rounds + 1):
+            spacing = self.spacing * 2 ** (rounds - 1)
+            x, kept, spent = self.collect(x, spacing, generator)
+            cost += spent
             moves += self.collections * spacing
-            found = diagnostics(self.target, kept)
-            converged = found["rhat"] <= self.max_rhat and found["tau"] <= self.max_tau
+            now = diagnostics(self.target, kept)
+            converged = now["rhat"] <= self.max_rhat and now["tau"] <= self.max_tau
             if converged:
                 break
         if not converged and self.strict:
             raise UserError(
-                f"Swendsen-Wang chains have R-hat {found['rhat']:.3f} and tau {found['tau']:.2f} "
+                f"Swendsen-Wang chains have R-hat {now['rhat']:.3f} and tau {now['tau']:.2f} "
                 f"after {moves} sweeps: raise max_rounds or collections, or set strict=false"
             )
-        self._rounds.append(
-            {
-                "rounds": rounds + 1.0,
-                "spacing": float(spacing),
-                "moves_per_chain": float(moves),
-                "converged": float(converged),
-            }
-        )
-        return kept
-
-    def summary(self, samples: Tensor) -> dict[str, float]:
-        """As of :class:`Chains`; over several batches the most expensive one speaks."""
-        worst = max(self._rounds, key=lambda found: found["moves_per_chain"])
-        converged = min(found["converged"] for found in self._rounds)
-        return super().summary(samples) | worst | {"converged": converged}
+        values = {"moves_per_chain": moves, "spacing": spacing, "rounds": rounds}
+        values = {name: float(value) for name, value in values.items()}
+        return self.ensemble(kept, cost, values | {"converged": float(converged)})

@@ -1,21 +1,20 @@
 """LEAPS: an annealed jump process fitted by its Kolmogorov residual."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from jumpbench.errors import UserError
-from jumpbench.methods.dasbs.baselines.base import Builder, WeightedSampler, submodule_weights
-from jumpbench.methods.dasbs.baselines.leaps_annealing import (
-    FreeEnergy,
-    residual_generator,
-    rollout,
-)
+from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, submodule_weights
+from jumpbench.samplers.annealed_jumps import FreeEnergy, residual_generator, rollout
+from jumpbench.samplers.cost import Meter, metered
+from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.weights import effective_sample_size
 
 
-class LEAPS(WeightedSampler):
+class LEAPS(NetworkSampler):
     """Locally Equivariant discrete Annealed Proactive Sampler (Holderrieth et al. 2025).
 
     The loss is the mean square of ``xi_t(x) + dF/dt`` (:func:`residual_generator`; ``F`` the free
@@ -37,7 +36,7 @@ class LEAPS(WeightedSampler):
         horizon_steps: training steps until the roll-outs reach the target.
         n_metropolis: single-site moves per network step in training.
         n_metropolis_test: the same in the test stage; zero tests the learned process alone.
-        kwargs: of :class:`WeightedSampler`.
+        kwargs: of :class:`NetworkSampler`.
     """
 
     def __init__(
@@ -52,15 +51,14 @@ class LEAPS(WeightedSampler):
         horizon_steps: int = 20_000,
         n_metropolis: int = 200,
         n_metropolis_test: int = 0,
-        **kwargs,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         if min(n_steps, n_chains, batch_size, stored_rollouts, refresh_every) < 1:
             raise UserError(
                 "n_steps, n_chains, batch_size, stored_rollouts and refresh_every must be >= 1"
             )
-        sizes = {"length": self.target.length, "n_states": self.target.n_states}
-        self.network = self.build(network, "network", **sizes)
+        self.network = self.build(network, "network", **self.sizes)
         self.free_energy = self.build(free_energy, "free_energy")
         self.n_steps = n_steps
         self.n_chains = n_chains
@@ -88,12 +86,18 @@ class LEAPS(WeightedSampler):
         if n_chains != self.stored.shape[2]:
             self._make_store(n_chains)
 
-    def draw(self, n_chains: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        times = torch.linspace(0, 1, self.n_steps + 1, device=generator.device)
+    def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
+        meter, times = Meter(), torch.linspace(0, 1, self.n_steps + 1, device=generator.device)
         drawn = rollout(
-            self.network, self.target, times, n_chains, generator, self.n_metropolis_test
+            metered(self.network, meter, "network"),
+            metered(self.target, meter),
+            times,
+            n,
+            generator,
+            self.n_metropolis_test,
         )
-        return drawn.states[-1], drawn.log_weights
+        cost = meter.per_sample(n, self.n_steps * (1 + self.n_metropolis_test))
+        return Draws(drawn.states[-1], drawn.log_weights.double(), cost)
 
     def start_from(self, weights: dict[str, Tensor]) -> None:
         self.network.load_state_dict(submodule_weights(weights, "network"))
@@ -108,7 +112,8 @@ class LEAPS(WeightedSampler):
         elif (late + 1) % self.refresh_every == 0:
             self._refresh((late // self.refresh_every) % full)
         x, t = self._points(min(self.global_step + 1, full))
-        xi = residual_generator(self.target, x, t, self.network(x, t))
+        flux = metered(self.network, self.meter, "network")(x, t)
+        xi = residual_generator(self.metered_target, x, t, flux)
         residual = xi + self.free_energy.derivative(t)
         loss = residual.square().mean()
         self.log("train/loss", loss)
@@ -125,19 +130,19 @@ class LEAPS(WeightedSampler):
         times = torch.rand(k + 1, generator=generator, device=self.device)
         times[0], times[-1] = 0.0, 1.0
         times = times.sort().values * (k / self.n_steps)
-        made = rollout(
-            self.network,
-            self.target,
+        paths = rollout(
+            metered(self.network, self.meter, "network"),
+            self.metered_target,
             times,
             self.stored.shape[2],
             generator,
             self.n_metropolis,
             keep_path=True,
         )
-        self.stored[slot, : k + 1] = made.states.to(self.stored.dtype)
+        self.stored[slot, : k + 1] = paths.states.to(self.stored.dtype)
         self.stored_times[slot, : k + 1] = times
         self.stored_lengths[slot] = k + 1
-        self.log("train/ess", effective_sample_size(made.log_weights))
+        self.log("train/ess", effective_sample_size(paths.log_weights))
 
     def _points(self, filled: int) -> tuple[Tensor, Tensor]:
         generator, shape = self.generator("points"), (self.share(self.batch_size, "batch_size"),)

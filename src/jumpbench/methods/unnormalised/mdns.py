@@ -1,15 +1,19 @@
 """MDNS: a masked-diffusion sampler trained by weighted denoising of its own samples."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from jumpbench.errors import UserError
-from jumpbench.methods.dasbs.averaging import RampedAverage
-from jumpbench.methods.dasbs.baselines.base import Builder, WeightedSampler, submodule_weights
-from jumpbench.methods.dasbs.baselines.mdns_masking import denoising_loss, unmask
+from jumpbench.methods.averaging import RampedAverage
+from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, submodule_weights
+from jumpbench.samplers.cost import Meter, metered
+from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.unmasking import denoising_loss, unmask
 
 
-class MDNS(WeightedSampler):
+class MDNS(NetworkSampler):
     """Masked Diffusion Neural Sampler (Zhu et al. 2025), a baseline of DASBS.
 
     Every ``refresh_every`` steps the current network draws ``batch_size`` states
@@ -24,7 +28,7 @@ class MDNS(WeightedSampler):
         refresh_every: steps between roll-outs.
         replay: roll-outs kept; a step draws its states among them without replacement.
         ema_decay: of the weights used in the test stage.
-        kwargs: of :class:`WeightedSampler`.
+        kwargs: of :class:`NetworkSampler`.
     """
 
     def __init__(
@@ -35,15 +39,13 @@ class MDNS(WeightedSampler):
         refresh_every: int = 10,
         replay: int = 1,
         ema_decay: float = 0.9999,
-        **kwargs,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         if min(batch_size, replicates, refresh_every, replay) < 1:
             raise UserError("batch_size, replicates, refresh_every and replay must be at least 1")
-        length, n_states = self.target.length, self.target.n_states
-        self.network = self.build(
-            network, "network", length=length, n_states=n_states, n_inputs=n_states + 1
-        )
+        n_inputs = self.target.n_states + 1
+        self.network = self.build(network, "network", **self.sizes, n_inputs=n_inputs)
         self.average = RampedAverage(self.network, ema_decay)
         self.batch_size = batch_size
         self.replicates = replicates
@@ -63,8 +65,12 @@ class MDNS(WeightedSampler):
         if batch_size != self.stored.shape[1]:
             self._make_store(len(self.stored), batch_size)
 
-    def draw(self, n_chains: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        return unmask(self.average.network, self.target, n_chains, generator)
+    def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
+        meter = Meter()
+        network = metered(self.average.network, meter, "network")
+        states, log_weights = unmask(network, metered(self.target, meter), n, generator)
+        cost = meter.per_sample(n, self.target.length)
+        return Draws(states, log_weights.double(), cost)
 
     def start_from(self, weights: dict[str, Tensor]) -> None:
         averaged = submodule_weights(weights, "average.network")
@@ -79,7 +85,7 @@ class MDNS(WeightedSampler):
         states, log_weights = self._replay(min(past + 1, len(self.stored)))
         weights = log_weights.softmax(0) * len(log_weights)
         loss = denoising_loss(
-            self.network,
+            metered(self.network, self.meter, "network"),
             states,
             weights,
             self.replicates,
@@ -95,8 +101,10 @@ class MDNS(WeightedSampler):
         self.average.update(self.network)
 
     def _refresh(self, slot: int) -> None:
-        n_chains = self.stored.shape[1]
-        states, log_weights = unmask(self.network, self.target, n_chains, self.generator("rollout"))
+        network = metered(self.network, self.meter, "network")
+        states, log_weights = unmask(
+            network, self.metered_target, self.stored.shape[1], self.generator("rollout")
+        )
         self.stored[slot] = states.to(self.stored.dtype)
         self.stored_log_weights[slot] = log_weights
 

@@ -1,4 +1,4 @@
-"""Exact law of the tau-leaping sampler on a small state space, and laws of energies."""
+"""Exact law of the tau-leaping sampler on a small state space."""
 
 from collections.abc import Callable
 
@@ -43,18 +43,3 @@ def sampler_law(
 def total_variation(p: Tensor, q: Tensor) -> Tensor:
     """Half the sum of absolute differences of two laws on the same finite space."""
     return 0.5 * (p.double() - q.double()).abs().sum()
-
-
-def energy_levels(energy: Tensor) -> Tensor:
-    """Distinct energies (K,), rounded to 1e-4, in ascending order."""
-    return torch.unique((energy.double() * 1e4).round() / 1e4)
-
-
-def energy_law(energy: Tensor, weight: Tensor, levels: Tensor) -> Tensor:
-    """Mass (K,) of every level of ``levels``, from energies (S,) with weights (S,).
-
-    Energies off all levels belong to the nearest.
-    """
-    middle = (levels[1:] + levels[:-1]) / 2
-    index = torch.bucketize(energy.double().contiguous(), middle)
-    return torch.zeros_like(levels).index_add_(0, index, weight.double())

@@ -1,0 +1,112 @@
+"""Judging samples of an unnormalised law: a lattice model, or any other target with true samples."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jumpbench.errors import UserError
+from jumpbench.evaluations.base import Evaluation
+from jumpbench.metrics.lattice import lattice_metrics
+from jumpbench.metrics.states import energies, energy_law, energy_levels, state_metrics
+from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.weights import effective_sample_size, log_normaliser
+from jumpbench.targets.base import DiscreteTarget
+from jumpbench.targets.enumeration import enumerate_law, ising_torus
+from jumpbench.targets.ising import Ising
+from jumpbench.targets.potts import Potts
+
+
+class TargetEvaluation(Evaluation):
+    """Judges samples (B, D) of a target, without reweighting them.
+
+    Results:
+
+    - of log-weights: ``ess`` = (mean w)^2 / mean w^2, ``log_z`` = log mean w and its standard error
+      ``log_z_error``;
+    - of extras (B,): their means by name (``jumps_per_site``, ``tau``);
+    - with true samples: :func:`~jumpbench.metrics.lattice.lattice_metrics` of an Ising or Potts
+      model, :func:`~jumpbench.metrics.states.state_metrics` of any other target;
+    - of an Ising torus without field: ``exact_energy_error``, |mean energy - Kaufman's value| per
+      site, and ``exact_energy_error_floor``, its mean for as many perfect samples;
+    - with ``exact_energies``: ``energy_per_site``, and ``energy_tv``, the total variation of the
+      energies' law from the enumerated one. With n perfect samples and K levels it is still about
+      sqrt(K / (2 pi n)).
+
+    Args:
+        target: the law; evaluated on the CPU.
+        ground_truth: true samples (B', D), or the folder of a run whose artifacts hold ``samples``.
+        exact_energies: enumerate the target (at most 2^20 states).
+        replicates: bootstrap replicates behind the floors.
+    """
+
+    def __init__(
+        self,
+        target: DiscreteTarget,
+        ground_truth: str | Tensor | None = None,
+        exact_energies: bool = False,
+        replicates: int = 32,
+    ) -> None:
+        self.target = target
+        self.ground_truth = ground_truth
+        self.exact_energies = exact_energies
+        self.replicates = replicates
+        self.reset()
+
+    def reset(self) -> None:
+        self._batches: list[Draws] = []
+
+    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+        self._batches.append(draws)
+
+    @torch.no_grad()
+    def results(self) -> dict[str, float]:
+        draws = Draws.joined(self._batches)
+        values = {
+            name: float(value.double().mean())
+            for name, value in draws.extras.items()
+            if value.dim() == 1
+        }
+        if draws.log_weights is not None:
+            weights = draws.log_weights.double()
+            values["ess"] = float(effective_sample_size(weights))
+            log_z, error = log_normaliser(weights)
+            values |= {"log_z": float(log_z), "log_z_error": float(error)}
+        truth = self._truth()
+        if truth is not None:
+            metrics = lattice_metrics if isinstance(self.target, Ising | Potts) else state_metrics
+            values |= metrics(self.target, draws.samples, truth, replicates=self.replicates)
+        values |= self._against_kaufman(draws.samples)
+        if self.exact_energies:
+            values |= self._against_enumeration(draws.samples)
+        return values
+
+    def _truth(self) -> Tensor | None:
+        if not isinstance(self.ground_truth, str | Path):
+            return self.ground_truth
+        path = Path(self.ground_truth) / "samples.pt"
+        if not path.is_file():
+            raise UserError(f"{path} is missing: finish the run that ground_truth names first")
+        artifacts: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        return artifacts["samples"]
+
+    def _against_kaufman(self, x: Tensor) -> dict[str, float]:
+        target = self.target
+        if not isinstance(target, Ising) or target.external_field or target.beta * target.coupling <= 0:
+            return {}
+        exact = ising_torus(target.size, target.beta, target.coupling)
+        error = abs(float(energies(target, x).mean()) - exact.mean_energy) / target.length
+        floor = exact.std_energy * (2 / (torch.pi * len(x))) ** 0.5 / target.length
+        return {"exact_energy_error": error, "exact_energy_error_floor": floor}
+
+    def _against_enumeration(self, x: Tensor) -> dict[str, float]:
+        law, energy = enumerate_law(self.target), energies(self.target, x)
+        every = energies(self.target, law.states)
+        levels = energy_levels(every)
+        ours = energy_law(energy, torch.full_like(energy, 1 / len(energy)), levels)
+        tv = 0.5 * (ours - energy_law(every, law.probs, levels)).abs().sum()
+        return {
+            "energy_tv": float(tv),
+            "energy_per_site": float(energy.mean()) / self.target.length,
+        }

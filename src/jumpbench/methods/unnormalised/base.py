@@ -1,0 +1,156 @@
+"""What samplers of an unnormalised law share: the target, draws in batches, a warm start."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from jumpbench.errors import UserError
+from jumpbench.methods.base import Method
+from jumpbench.samplers.cost import metered
+from jumpbench.samplers.draws import Draws
+from jumpbench.seeding import derive_seed
+from jumpbench.targets.base import DiscreteTarget, check_target, random_states
+
+Builder = Callable[..., nn.Module]
+"""Takes ``length`` and ``n_states``, such as a partial of a network class."""
+Optimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
+"""Takes the parameters, such as a partial of an optimiser class."""
+Scheduler = Callable[[torch.optim.Optimizer], torch.optim.lr_scheduler.LRScheduler]
+
+
+class TargetSampler(Method):
+    """A method that samples the law of ``target`` and never changes it.
+
+    A target that is a module is no part of this one: it is moved along with it, but its weights
+    are in no optimiser, in no checkpoint, and get no gradient from the losses.
+
+    Args:
+        target: the unnormalised law, of at most 256 symbols.
+        chains_per_batch: chains per test batch.
+        warm_start: folder of a finished run of the same method, such as the next hotter
+            temperature; its weights start this one, with fresh optimisers.
+        kwargs: of :class:`Method`.
+
+    Raises:
+        UserError: too many symbols, no chains; in training, a target that is not finite, a warm
+            start without checkpoint.
+    """
+
+    def __init__(
+        self,
+        target: DiscreteTarget,
+        chains_per_batch: int = 512,
+        warm_start: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if target.n_states > 256:
+            raise UserError(
+                f"states are stored as bytes: at most 256 symbols, not {target.n_states}"
+            )
+        if chains_per_batch < 1:
+            raise UserError(f"chains_per_batch must be at least 1, not {chains_per_batch}")
+        vars(self)["target"] = target  # past nn.Module, which would make it a submodule
+        self.metered_target = metered(target, self.meter)
+        self.chains_per_batch = chains_per_batch
+        self.warm_start = warm_start
+
+    @abstractmethod
+    def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
+        """``n`` samples (n, D); log-weights, if any, with ``E[exp(log weight)] = Z``."""
+
+    def draw(self, batch: Any, generator: torch.Generator) -> Draws:
+        return self.draw_chains(self.chains_per_batch, generator)
+
+    @torch.no_grad()
+    def sample(self, n: int, generator: torch.Generator | None = None) -> Draws:
+        """``n`` samples, ``chains_per_batch`` at a time."""
+        generator = generator or self.generator("sample")
+        size = self.chains_per_batch
+        counts = [min(size, n - first) for first in range(0, n, size)]
+        return Draws.joined([self.draw_chains(count, generator) for count in counts])
+
+    # Networks
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """What a network builder takes."""
+        return {"length": self.target.length, "n_states": self.target.n_states}
+
+    def build(self, builder: Builder, name: str, **sizes: int) -> nn.Module:
+        """A network with initial weights that depend on the seed and the name alone."""
+        with torch.random.fork_rng():
+            torch.manual_seed(derive_seed(self.seed, name))
+            return builder(**sizes)
+
+    def share(self, count: int, what: str) -> int:
+        """This process's part of a global count.
+
+        Raises:
+            UserError: the devices do not divide it.
+        """
+        world = self.trainer.world_size
+        if count % world:
+            raise UserError(
+                f"{what}={count} cannot be shared by {world} devices; choose trainer.devices so "
+                "that it divides"
+            )
+        return count // world
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "TargetSampler":
+        if isinstance(self.target, nn.Module):
+            self.target._apply(fn, recurse)
+        return super()._apply(fn, recurse)
+
+    # Training
+
+    def start_from(self, weights: dict[str, Tensor]) -> None:
+        """Takes over the networks from the state dict of another run of this method."""
+        raise UserError(f"{type(self).__name__} has no weights to start from; drop warm_start")
+
+    def on_fit_start(self) -> None:
+        check_target(self.target, random_states(self.target, (64,), self.generator("check")))
+
+    def on_train_start(self) -> None:
+        super().on_train_start()
+        # Not in on_fit_start: a resumed run learns its step, and its weights, after that.
+        if self.warm_start is None or self.global_step > 0:
+            return
+        path = Path(self.warm_start) / "checkpoints" / "last.ckpt"
+        if not path.is_file():
+            raise UserError(f"{path} is missing: finish the run that warm_start names first")
+        checkpoint = torch.load(path, map_location=self.device, weights_only=True)
+        self.start_from(checkpoint["state_dict"])
+
+
+class NetworkSampler(TargetSampler):
+    """A :class:`TargetSampler` with one optimiser of all its networks.
+
+    Args:
+        optimizer: partial that takes the parameters.
+        scheduler: partial that takes the optimiser, stepped once per step.
+        kwargs: of :class:`TargetSampler`.
+    """
+
+    def __init__(
+        self, *, optimizer: Optimizer, scheduler: Scheduler | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.optimizer = optimizer
+        self.scheduler = scheduler
+
+    def configure_optimizers(self) -> Any:
+        optimizer = self.optimizer([p for p in self.parameters() if p.requires_grad])
+        if self.scheduler is None:
+            return optimizer
+        return [optimizer], [{"scheduler": self.scheduler(optimizer), "interval": "step"}]
+
+
+def submodule_weights(weights: dict[str, Any], name: str) -> dict[str, Any]:
+    """The entries of a state dict that belong to submodule ``name``, without the prefix."""
+    prefix = f"{name}."
+    return {key.removeprefix(prefix): w for key, w in weights.items() if key.startswith(prefix)}

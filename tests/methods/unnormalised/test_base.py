@@ -1,0 +1,93 @@
+"""A target that is a network is sampled and never trained, by every method."""
+
+import copy
+from functools import partial
+
+import pytest
+import torch
+from lightning import Trainer
+from torch import nn
+
+from jumpbench.data.steps import Steps
+from jumpbench.methods.dasbs.baselines.leaps import LEAPS
+from jumpbench.methods.dasbs.baselines.leaps_annealing import FreeEnergy
+from jumpbench.methods.dasbs.baselines.mdns import MDNS
+from jumpbench.methods.dasbs.matching import DenoisingMatching
+from jumpbench.methods.dasbs.module import DASBS
+from jumpbench.networks.locally_equivariant import LocallyEquivariantPerceptron
+from jumpbench.networks.state_perceptron import StatePerceptron
+from jumpbench.processes.schedules import ModifiedLogLinear
+from jumpbench.targets.base import Target
+from jumpbench.targets.exact import enumerate_law
+
+
+class Energy(Target, nn.Module):
+    """A user's energy network over 3^5 states, with normalisation statistics as buffers."""
+
+    def __init__(self):
+        nn.Module.__init__(self)
+        Target.__init__(self, 5, 3)
+        self.layers = nn.Sequential(nn.Linear(15, 16), nn.Tanh(), nn.Linear(16, 1))
+        self.register_buffer("scale", torch.tensor(3.0))
+
+    def log_prob(self, x):
+        one_hot = nn.functional.one_hot(x.long(), 3).to(self.scale.dtype)
+        return self.scale * self.layers(one_hot.flatten(-2)).squeeze(-1)
+
+
+PERCEPTRON = partial(StatePerceptron, hidden=16)
+ADAM = partial(torch.optim.Adam, lr=5e-3)
+PATHS = {"pairs": 16, "times": 2, "buffer_size": 32, "refresh_every": 5, "n_steps": 10}
+METHODS = {
+    "DASBS": partial(
+        DASBS, schedule=ModifiedLogLinear(), controller=PERCEPTRON,
+        corrector=partial(PERCEPTRON, harmonics=None), controller_steps=10, corrector_steps=5,
+        **PATHS,
+    ),
+    "UDNS": partial(
+        DASBS, schedule=ModifiedLogLinear(alpha=0.0), start=0.01, controller=PERCEPTRON,
+        corrector=None, controller_matching=DenoisingMatching(), reweight=True, **PATHS,
+    ),
+    "LEAPS": partial(
+        LEAPS, network=partial(LocallyEquivariantPerceptron, hidden=8), n_steps=4, n_chains=16,
+        free_energy=partial(FreeEnergy, hidden=8, depth=1), batch_size=16, stored_rollouts=2,
+        refresh_every=5, horizon_steps=10, n_metropolis=1,
+    ),
+    "MDNS": partial(MDNS, network=partial(PERCEPTRON, harmonics=None), batch_size=16),
+}  # fmt: skip
+
+
+def fitted(name, target, steps=30):
+    method = METHODS[name](target=target, optimizer=ADAM)
+    before = {name: weight.detach().clone() for name, weight in method.named_parameters()}
+    trainer = Trainer(
+        max_steps=steps, max_epochs=-1, accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False,
+    )  # fmt: skip
+    trainer.fit(method, Steps())
+    return method, before
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_module_target_stays_as_it_is_to_the_last_bit(name):
+    torch.manual_seed(0)
+    target = Energy()
+    before, law = copy.deepcopy(target.state_dict()), enumerate_law(target).probs
+    method, start = fitted(name, target)
+    for key, value in target.state_dict().items():
+        assert torch.equal(value, before[key]), key
+    assert torch.equal(enumerate_law(target).probs, law)
+    # No gradient reached it, it can still be trained by its owner, and no checkpoint holds it.
+    assert all(p.grad is None and p.requires_grad for p in target.parameters())
+    assert not any("target" in key for key in method.state_dict())
+    assert not {id(p) for p in target.parameters()} & {id(p) for p in method.parameters()}
+    # The method's own networks did move.
+    after = dict(method.named_parameters())
+    assert any(not torch.equal(weight, after[name]) for name, weight in start.items())
+
+
+def test_a_module_target_moves_along_with_its_sampler():
+    target = Energy()
+    METHODS["MDNS"](target=target, optimizer=ADAM).double()
+    assert target.scale.dtype == torch.float64
+    assert target.layers[0].weight.dtype == torch.float64
