@@ -9,7 +9,7 @@ from jumpbench.evaluations.base import Evaluation
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.weights import effective_sample_size, log_normaliser
 from jumpbench.targets.base import DiscreteTarget
-from jumpbench.targets.exact import enumerate_law
+from jumpbench.targets.enumeration import enumerate_law
 
 
 class Normaliser(Evaluation):

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from jumpbench.targets.exact import all_states
+from jumpbench.targets.enumeration import all_states
 from jumpbench.targets.tabular import Tabular
 
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from jumpbench.errors import UserError
 from jumpbench.methods.dnfs.residual import control_integrand, flux_of, slope_of
 from jumpbench.targets.base import DiscreteTarget
-from jumpbench.targets.exact import all_states, enumerate_law
+from jumpbench.targets.enumeration import all_states, enumerate_law
 
 MOST_STATES = 4096
 
