@@ -7,13 +7,8 @@ from jumpbench.errors import UserError
 from jumpbench.methods.base import Method
 from jumpbench.methods.sgdd.interface import PosteriorSampler, SamplerInfo
 from jumpbench.methods.sgdd.prior import Prior
-from jumpbench.metrics.histogram import (
-    HistogramHellinger,
-    HistogramTotalVariation,
-    hellinger,
-    sampling_floor,
-    total_variation,
-)
+from jumpbench.metrics.histogram import hellinger, sampling_floor, total_variation
+from jumpbench.metrics.histogram_metrics import HistogramHellinger, HistogramTotalVariation
 from jumpbench.seeding import make_generator
 
 

@@ -9,12 +9,12 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from jumpbench.data.lists import Batch
+from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.symmetric_diffusers.baselines.trained import TrainedBaseline
 from jumpbench.processes.permutations import apply, is_permutation
 from jumpbench.processes.schedules import LogLinear, Schedule
 from jumpbench.processes.score_entropy import denoising_score_entropy
 from jumpbench.processes.uniform import UniformProcess
-from jumpbench.samplers.categorical import sample_categorical
 
 FIRST_TIME = 1e-3  # training times start here, as in SEDD: at 0 the ratios are infinite
 CLEAN = 1e-5  # sampling stops here and removes the rest of the noise at once

@@ -1,0 +1,1 @@
+"""Tensor routines below processes, targets and samplers, which know nothing of any of them."""
