@@ -5,7 +5,7 @@ from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.solvers.sat import cp_model, solved
-from jumpbench.targets.graphs import Graphs
+from jumpbench.targets.graphs import GraphLaw
 
 
 def maximum_cut(adjacency: Tensor, seconds: float = 60.0) -> Tensor:
@@ -30,16 +30,16 @@ def maximum_cut(adjacency: Tensor, seconds: float = 60.0) -> Tensor:
     return solved(model, side, seconds)
 
 
-def maximum_cuts(graphs: Graphs, seconds: float = 60.0) -> Tensor:
+def maximum_cuts(laws: GraphLaw, seconds: float = 60.0) -> Tensor:
     """Optimal sides of padded graphs, (B, D) long.
 
     Raises:
         UserError: as :func:`maximum_cut`, naming the graph.
     """
-    sides = torch.zeros(graphs.mask.shape, dtype=torch.long)
-    for number, size in enumerate(graphs.sizes.tolist()):
+    sides = torch.zeros(laws.mask.shape, dtype=torch.long)
+    for number, size in enumerate(laws.graphs.sizes.tolist()):
         try:
-            part = graphs.adjacency[number, :size, :size].cpu()
+            part = laws.graphs.adjacency[number, :size, :size]
             sides[number, :size] = maximum_cut(part, seconds)
         except UserError as error:
             raise UserError(f"graph {number}: {error}") from None

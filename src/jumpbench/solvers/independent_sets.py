@@ -5,7 +5,7 @@ from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.solvers.sat import cp_model, solved
-from jumpbench.targets.graphs import Graphs
+from jumpbench.targets.graphs import GraphLaw
 
 
 def maximum_independent_set(adjacency: Tensor, seconds: float = 60.0) -> Tensor:
@@ -23,16 +23,16 @@ def maximum_independent_set(adjacency: Tensor, seconds: float = 60.0) -> Tensor:
     return solved(model, chosen, seconds)
 
 
-def maximum_independent_sets(graphs: Graphs, seconds: float = 60.0) -> Tensor:
+def maximum_independent_sets(laws: GraphLaw, seconds: float = 60.0) -> Tensor:
     """Optimal sets of padded graphs, (B, D) long.
 
     Raises:
         UserError: as :func:`maximum_independent_set`, naming the graph.
     """
-    sets = torch.zeros(graphs.mask.shape, dtype=torch.long)
-    for number, size in enumerate(graphs.sizes.tolist()):
+    sets = torch.zeros(laws.mask.shape, dtype=torch.long)
+    for number, size in enumerate(laws.graphs.sizes.tolist()):
         try:
-            part = graphs.adjacency[number, :size, :size].cpu()
+            part = laws.graphs.adjacency[number, :size, :size]
             sets[number, :size] = maximum_independent_set(part, seconds)
         except UserError as error:
             raise UserError(f"graph {number}: {error}") from None

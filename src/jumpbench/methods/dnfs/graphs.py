@@ -1,6 +1,8 @@
 """DNFS for combinatorial optimisation: one network for the laws of many graphs (section 5.3)."""
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -41,7 +43,8 @@ class GraphDNFS(FlowTraining):
         refresh_every: optimiser steps between roll-outs.
         beta_start, beta, warm_up: the schedule of inverse temperatures.
         chains_per_graph: samples of each test graph.
-        move: MCMC moves after every Euler step of the test stage.
+        moves: by name, MCMC moves after every Euler step of the test stage, or None; each is a way
+            of drawing.
         evaluation, seed: of :class:`~jumpbench.methods.base.Method`.
     """
 
@@ -62,7 +65,7 @@ class GraphDNFS(FlowTraining):
         beta: float = 5.0,
         warm_up: int = 80_000,
         chains_per_graph: int = 20,
-        move: Move | None = None,
+        moves: Mapping[str, Move | None] | None = None,
         evaluation: Evaluation | None = None,
         seed: int = 0,
     ) -> None:
@@ -80,7 +83,7 @@ class GraphDNFS(FlowTraining):
         self.graphs_per_rollout = graphs_per_rollout
         self.beta_start, self.beta, self.warm_up = beta_start, beta, warm_up
         self.chains_per_graph = chains_per_graph
-        self.move = move
+        self.moves = dict(moves or {"flow": None})
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return self.optimizer(self.parameters())
@@ -104,11 +107,15 @@ class GraphDNFS(FlowTraining):
         return self.problem(edge)
 
     @torch.no_grad()
-    def draw(self, batch: Graphs, generator: torch.Generator) -> Draws:
+    def draw(self, batch: Graphs, generator: torch.Generator) -> dict[str, Draws]:
         laws = chains_of(self.problem, batch, self.beta, self.chains_per_graph)
         times = time_grid(self.learner.n_steps, self.device)
-        x, cost = sample(self.network, laws, times, len(laws), generator, self.move)
-        return solutions(laws, x, cost)
+
+        def trajectories(move: Move | None) -> Draws:
+            x, cost = sample(self.network, laws, times, len(laws), generator, move)
+            return solutions(laws, x, cost)
+
+        return {name: timed(partial(trajectories, move)) for name, move in self.moves.items()}
 
 
 def chains_of(problem: Problem, graphs: Graphs, beta: float, chains: int) -> GraphLaw:
@@ -122,3 +129,12 @@ def solutions(laws: GraphLaw, x: Tensor, cost: Any) -> Draws:
     decoded = laws.decoded(x)
     same = (decoded == x).all(-1)
     return Draws(decoded, None, cost, {"size": laws.score(decoded).double(), "feasible": same})
+
+
+def timed(draw: Callable[[], Draws]) -> Draws:
+    """Draws with the seconds that they took: ways of drawing differ in cost."""
+    started = time.monotonic()
+    draws = draw()
+    if draws.samples.is_cuda:
+        torch.cuda.synchronize(draws.samples.device)
+    return draws.timed(time.monotonic() - started)

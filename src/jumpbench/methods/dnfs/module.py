@@ -103,8 +103,18 @@ class DNFS(FlowTraining, NetworkSampler):
         self.network.load_state_dict(own)
 
     def on_fit_start(self) -> None:
+        self._to_device()
         super().on_fit_start()
         check_positive(self.target, self.generator("check"))
+
+    def on_test_start(self) -> None:
+        super().on_test_start()
+        self._to_device()
+
+    def _to_device(self) -> None:
+        """Targets made of tensors, such as graphs; modules are moved with this one."""
+        if hasattr(self.target, "to") and not isinstance(self.target, nn.Module):
+            vars(self)["target"] = self.target.to(self.device)
 
     def on_train_start(self) -> None:
         super().on_train_start()

@@ -1,19 +1,19 @@
 """Graphs without a learnt sampler: exact solutions, and annealed Markov chains."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.methods.base import Method
-from jumpbench.methods.dnfs.graphs import Problem, chains_of, solutions
+from jumpbench.methods.dnfs.graphs import Problem, chains_of, solutions, timed
 from jumpbench.methods.dnfs.paths import Move, time_grid
 from jumpbench.methods.dnfs.residual import start_states
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
-from jumpbench.targets.graphs import Graphs
+from jumpbench.targets.graphs import GraphLaw, Graphs
 
 
 class ExactSolutions(Method):
@@ -21,13 +21,13 @@ class ExactSolutions(Method):
 
     Args:
         problem: graphs and beta to a law, as for the samplers; it scores the solutions.
-        solve: graphs to optimal bits (B, D).
+        solve: laws on the CPU to optimal bits (B, D).
     """
 
     def __init__(
         self,
         problem: Problem,
-        solve: Callable[[Graphs], Tensor],
+        solve: Callable[[GraphLaw], Tensor],
         evaluation: Evaluation | None = None,
         seed: int = 0,
     ) -> None:
@@ -35,7 +35,7 @@ class ExactSolutions(Method):
         self.problem, self.solve = problem, solve
 
     def draw(self, batch: Graphs, generator: torch.Generator) -> Draws:
-        x = self.solve(batch.to("cpu")).to(self.device)
+        x = self.solve(self.problem(batch.to("cpu"))).to(self.device)
         return solutions(self.problem(batch), x, Cost())
 
 
@@ -44,7 +44,7 @@ class AnnealedChains(Method):
 
     Args:
         problem: graphs and beta to a law.
-        move: moves at every grid time t_1 .. t_K.
+        moves: by name, the moves at every grid time t_1 .. t_K; each is a way of drawing.
         n_steps: K.
         beta: inverse temperature at t = 1.
         chains_per_graph: chains, and solutions, a graph.
@@ -53,7 +53,7 @@ class AnnealedChains(Method):
     def __init__(
         self,
         problem: Problem,
-        move: Move,
+        moves: Mapping[str, Move],
         n_steps: int = 64,
         beta: float = 5.0,
         chains_per_graph: int = 20,
@@ -61,14 +61,18 @@ class AnnealedChains(Method):
         seed: int = 0,
     ) -> None:
         super().__init__(seed, evaluation)
-        self.problem, self.move, self.n_steps = problem, move, n_steps
+        self.problem, self.moves, self.n_steps = problem, dict(moves), n_steps
         self.beta, self.chains_per_graph = beta, chains_per_graph
 
     @torch.no_grad()
-    def draw(self, batch: Any, generator: torch.Generator) -> Draws:
+    def draw(self, batch: Graphs, generator: torch.Generator) -> dict[str, Draws]:
         laws = chains_of(self.problem, batch, self.beta, self.chains_per_graph)
-        x, energies = start_states(laws, len(laws), generator), 0.0
-        for t in time_grid(self.n_steps, self.device)[1:]:
-            x, spent = self.move(laws, x, t, generator)
-            energies += spent
-        return solutions(laws, x, Cost(0.0, energies, float(self.n_steps)))
+
+        def chains(move: Move) -> Draws:
+            x, energies = start_states(laws, len(laws), generator), 0.0
+            for t in time_grid(self.n_steps, self.device)[1:]:
+                x, spent = move(laws, x, t, generator)
+                energies += spent
+            return solutions(laws, x, Cost(0.0, energies, float(self.n_steps)))
+
+        return {name: timed(partial(chains, move)) for name, move in self.moves.items()}
