@@ -40,7 +40,8 @@ class DNFS(FlowTraining, NetworkSampler):
         refresh_every: optimiser steps between roll-outs.
         n_steps_test: time steps in the test stage; by default those of training.
         move: MCMC moves after every Euler step of the test stage.
-        probes: numbers of the network taken at the steps ``probe_at``, named ``NAME@STEP``.
+        probes: numbers of the network, named ``NAME@STAGE``; stage k is the k-th step of
+            ``probe_at``, counted from 0.
         compiler: wraps the network, such as ``torch.compile``.
         evaluation: by default effective sample size and log Z.
         kwargs: ``chains_per_batch``, ``scheduler``, ``warm_start``, ``seed`` of
@@ -88,7 +89,7 @@ class DNFS(FlowTraining, NetworkSampler):
         self.use(learner, refresh_every)
         self.n_steps_test = n_steps_test or n_steps
         self.move = move
-        self.probes, self.probe_at = list(probes), set(probe_at)
+        self.probes, self.probe_at = list(probes), list(probe_at)
         self.probed: dict[str, float] = {}
 
     def laws(self, batch: Any) -> DiscreteTarget:
@@ -127,10 +128,11 @@ class DNFS(FlowTraining, NetworkSampler):
     def _probe(self) -> None:
         if self.global_step not in self.probe_at:
             return
+        stage = self.probe_at.index(self.global_step)
         times = time_grid(self.n_steps_test, self.device)
         for probe in self.probes:
             for name, value in probe(self.network, self.target, times).items():
-                self.probed[f"{name}@{self.global_step}"] = float(value)
+                self.probed[f"{name}@{stage}"] = float(value)
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
         times = time_grid(self.n_steps_test, self.device)
