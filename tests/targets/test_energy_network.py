@@ -18,7 +18,7 @@ def test_ratios_are_those_of_the_energy(n_states):
     x = torch.randint(n_states, (7, 6))
     brute = generic_neighbor_log_ratios(law.log_prob, x, n_states)
     assert (law.neighbor_log_ratios(x) - brute).abs().max() < 1e-12
-    assert brute.abs().max() > 1e-2
+    assert brute.abs().max() > 1e-3
     assert not law.neighbor_log_ratios(x).requires_grad
 
 
