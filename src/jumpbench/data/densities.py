@@ -5,14 +5,15 @@ lists them.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import torch
 from lightning import LightningDataModule
 from torch import Tensor
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader
 
 from jumpbench.data.batches import numbered_loader
+from jumpbench.data.endless import EndlessBatches
 from jumpbench.errors import UserError
 from jumpbench.seeding import make_generator
 from jumpbench.targets.gray_coded import GrayCode
@@ -139,17 +140,6 @@ def entropy_floor(name: str) -> float:
     return ENTROPY[name] + 2 * math.log(code_of(name).int_scale)
 
 
-class _Endless(IterableDataset):
-    def __init__(self, draw: Callable[[int], Tensor]) -> None:
-        self.draw = draw
-
-    def __iter__(self) -> Iterator[Tensor]:
-        number = 0
-        while True:
-            yield self.draw(number)
-            number += 1
-
-
 class DensityData(LightningDataModule):
     """Bits (B, 32) of points; training batch i and test batch i have seeds of their own.
 
@@ -187,7 +177,10 @@ class DensityData(LightningDataModule):
 
     def train_dataloader(self) -> DataLoader:
         return DataLoader(
-            _Endless(lambda number: self.bits("train", number, self.batch_size)), batch_size=None
+            EndlessBatches(
+                lambda number: self.bits("train", number, self.batch_size), self.trainer
+            ),
+            batch_size=None,
         )
 
     def test_dataloader(self) -> DataLoader:

@@ -1,7 +1,7 @@
 """Points of the plane as bits, two numbers of 16 bits each: a sign and a Gray code.
 
-A coordinate v becomes its sign (0 for v >= 0), then the Gray code m xor (m >> 1), highest bit first,
-of m = floor(|v| int_scale). Neighbouring integers differ in one bit within a sign half.
+A coordinate v becomes its sign (0 for v >= 0), then the Gray code m xor (m >> 1) of
+m = floor(|v| int_scale), highest bit first. Neighbouring integers differ in one bit within a sign half.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,8 @@ class GrayCode:
         integer = (points.double().abs() * self.int_scale).long()
         if not points.isfinite().all() or (integer >= 2 ** (self.bits - 1)).any():
             raise UserError(
-                f"points must be finite and within {self.f_scale + 1:g} of the axes: enlarge f_scale"
+                f"points must be finite and within {self.f_scale + 1:g} of the axes: enlarge "
+                "f_scale"
             )
         gray = integer ^ (integer >> 1)
         shifts = torch.arange(self.bits - 2, -1, -1, device=points.device)

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from jumpbench.methods.dasbs.averaging import RampedAverage
 from torch import nn
 
-from jumpbench.methods.dasbs.averaging import RampedAverage
 from jumpbench.methods.dasbs.buffer import PairBuffer
 from jumpbench.methods.dasbs.matching import Pairs
 from jumpbench.methods.dasbs.sources import ConstantSource, UniformSource

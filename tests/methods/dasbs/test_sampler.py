@@ -4,14 +4,14 @@ from itertools import pairwise
 
 import pytest
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
-
 from jumpbench.methods.dasbs.exact import (
     energy_law,
     energy_levels,
     sampler_law,
     total_variation,
 )
+from torch._subclasses.fake_tensor import FakeTensorMode
+
 from jumpbench.methods.dasbs.matching import Reference
 from jumpbench.methods.dasbs.sampler import Grid, Paths, simulate
 from jumpbench.processes.schedules import ModifiedLogLinear

@@ -14,7 +14,17 @@ from jumpbench.seeding import derive_seed
 from jumpbench.targets.base import DiscreteTarget
 
 
-class FlowTraining(Method):
+class SeededNetworks(Method):
+    """A method that builds its networks from its seed."""
+
+    def seeded(self, builder: Any, name: str, **sizes: int) -> nn.Module:
+        """A network with initial weights that depend on the seed and the name alone."""
+        with torch.random.fork_rng():
+            torch.manual_seed(derive_seed(self.seed, name))
+            return builder(**sizes)
+
+
+class FlowTraining(SeededNetworks):
     """A method that trains a :class:`Learner`; a subclass makes it and says on what laws.
 
     Artifacts: ``curves``, a point a roll-out: ``step``, the spreads over trajectories of both
@@ -38,12 +48,6 @@ class FlowTraining(Method):
     def kind(self) -> DiscreteTarget:
         """A target that stored laws are restored as; see :meth:`Learner.restore`."""
         raise NotImplementedError
-
-    def seeded(self, builder: Any, name: str, **sizes: int) -> nn.Module:
-        """A network with initial weights that depend on the seed and the name alone."""
-        with torch.random.fork_rng():
-            torch.manual_seed(derive_seed(self.seed, name))
-            return builder(**sizes)
 
     def use(self, learner: Learner, refresh_every: int) -> None:
         """Take over a learner, whose evaluations count as this method's."""

@@ -6,11 +6,11 @@ from functools import partial
 
 import pytest
 import torch
+from jumpbench.methods.dasbs.baselines.leaps import LEAPS
 from lightning import Trainer
 
 from jumpbench.data.steps import Steps
 from jumpbench.errors import UserError
-from jumpbench.methods.dasbs.baselines.leaps import LEAPS
 from jumpbench.networks.free_energy import FreeEnergy
 from jumpbench.networks.locally_equivariant import (
     LocallyEquivariantConvolution,
