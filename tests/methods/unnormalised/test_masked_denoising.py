@@ -5,7 +5,7 @@ import itertools
 import torch
 from torch import nn
 
-from jumpbench.methods.dasbs.baselines.mdns_masking import denoising_loss
+from jumpbench.methods.unnormalised.masked_denoising import denoising_loss
 from jumpbench.targets.base import Target
 
 LENGTH, N = 3, 3
