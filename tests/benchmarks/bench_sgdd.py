@@ -19,7 +19,8 @@ from jumpbench.methods.sgdd.baselines.smc import SMC
 from jumpbench.methods.sgdd.baselines.svdd import SVDD
 from jumpbench.methods.sgdd.likelihood_step import ExactStep, MetropolisStep
 from jumpbench.methods.sgdd.likelihoods import Reward
-from jumpbench.methods.sgdd.prior import ProductPrior, ScorePrior
+from jumpbench.methods.sgdd.prior import ScorePrior
+from jumpbench.methods.sgdd.product_prior import ProductPrior
 from jumpbench.methods.sgdd.sampler import SplitGibbs
 from jumpbench.methods.sgdd.schedule import consistent_penalty
 
@@ -37,7 +38,7 @@ def main() -> None:
     generator = torch.Generator(options.device).manual_seed(0)
     target = SumReading(LENGTH)
     prior, likelihood = ProductPrior(target.law, LENGTH), target.likelihood()
-    generic = ScorePrior(prior.score, prior.n_states, LENGTH)
+    generic = ScorePrior(prior.score, prior.process, LENGTH)
     repeats = options.repeats
 
     states = prior.noise(25_000, generator)

@@ -12,6 +12,7 @@ from jumpbench.data.mnist import generated_digits
 from jumpbench.data.sorting import SortDigits, SortScalars, sorted_list
 from jumpbench.data.toy_permutation import FixedPermutation
 from jumpbench.errors import DataMissing, UserError
+from jumpbench.methods.symmetric_diffusers.evaluation import ceilings
 from jumpbench.processes.permutations import is_permutation
 
 MAKERS = {
@@ -101,11 +102,45 @@ def test_numbers_are_what_their_digits_say():
 
 
 def test_ties_share_a_group():
-    lists = sorted_list(torch.tensor([[5, 2, 5, 9], [1, 1, 1, 1], [4, 3, 2, 1]]))
+    values = torch.tensor([[5, 2, 5, 9], [1, 1, 1, 1], [4, 3, 2, 1]])
+    lists = sorted_list(values, torch.tensor([[2, 1, 0, 3], [3, 1, 2, 0], [0, 1, 2, 3]]))
+    assert lists["order"][:2].tolist() == [[1, 2, 0, 3], [3, 1, 2, 0]]  # as ``ties`` names them
     groups = lists["groups"]
     assert groups[0, 0] == groups[0, 2] and groups[0].unique().numel() == 3
     assert groups[1].unique().numel() == 1 and groups[2].unique().numel() == 4
     assert lists["order"][2].tolist() == [3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_the_order_of_ties_is_random_whatever_the_presentation(split):
+    """One digit a number and six numbers: half of all lists have ties. A stable sort of what is
+    presented may not beat the ceiling, which is the best that anybody can expect."""
+    sizes = dict.fromkeys(("batch_size", "test_size", "test_batch_size"), 4000)
+    data = SortDigits(6, **sizes, digits=1, generated=300)
+    data.setup()
+    loader = data.train_dataloader() if split == "train" else data.test_dataloader()
+    draw = next(iter(loader))
+    batch = data.on_after_batch_transfer(draw, 0)
+    values = data.tables()["labels"][draw["digits"].long()].squeeze(-1)
+    stable = values.argsort(dim=-1, stable=True)
+    accuracy = (stable == batch["order"]).all(-1).double()
+    ceiling = ceilings(batch["groups"])[0]
+    error = (ceiling * (1 - ceiling)).sum().sqrt() / 4000  # each list a coin of its ceiling
+    assert abs(accuracy.mean() - ceiling.mean()) < 4 * error < 0.05
+    assert ceiling.mean() < 0.5  # where a stable order would be right every time
+
+
+@pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
+def test_test_lists_do_not_depend_on_the_batch_size(maker):
+    def lists(size):
+        data = maker(**SMALL | {"test_batch_size": size})
+        data.setup()
+        parts = batches(data, data.test_dataloader(), -(-20 // size))
+        return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+
+    whole = lists(20)
+    assert same(whole, lists(7)) and same(whole, lists(1))
+    assert not torch.equal(whole["order"][0], whole["order"][1])
 
 
 @pytest.mark.parametrize(
@@ -144,6 +179,16 @@ def test_empty_pieces_share_a_group_and_noise_is_drawn_once():
         assert empty.sum() > 1
         assert batch["groups"][b][empty].unique().numel() == 1
         assert batch["groups"][b].unique().numel() == 16 - empty.sum() + 1
+
+
+def test_training_and_test_images_have_independent_noise():
+    data = NoisyMnistJigsaw(2, generated=60, **SMALL)
+    data.setup()
+    images = data.tables()["images"][:, 0]
+    train = images[:60] - generated_digits(60, 0)[0].float() / 255
+    test = images[60:] - generated_digits(60, 1)[0].float() / 255
+    correlation = torch.corrcoef(torch.stack([train.flatten(), test.flatten()]))[0, 1]
+    assert abs(correlation) < 0.02  # standard error 1 / sqrt(47040) = 0.005
 
 
 def test_cifar_pixels_are_standardised():

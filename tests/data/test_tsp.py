@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from jumpbench.data.tsp import TspData, generated_tsp, load_tsp, parse_tsp
-from jumpbench.data.tsp_solvers import tour_length
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
+from jumpbench.solvers.tour_solvers import tour_length
 
 GOOD = "0.1 0.2 0.3 0.4 0.5 0.6 output 2 1 3 2\n"
 
@@ -60,6 +60,14 @@ def test_files_are_looked_for_in_order(tmp_path, monkeypatch):
     (tmp_path / "tsp" / "tsp20_test.txt").write_text(GOOD)
     with pytest.raises(DataCorrupt, match=r"tsp20_test\.txt is not the published file"):
         load_tsp(["tsp20_test.txt"], 20, tmp_path)
+
+
+def test_a_missing_test_file_is_told_before_training(tmp_path, monkeypatch):
+    """Also before any training instance is solved."""
+    monkeypatch.setattr("jumpbench.data.tsp.solve_tours", lambda *_: pytest.fail("solved tours"))
+    data = TspData(6, train_size=10, test_files=["nowhere.txt"], root=tmp_path)
+    with pytest.raises(DataMissing, match=r"put nowhere\.txt"):
+        data.setup("fit")
 
 
 def test_generated_instances_have_optimal_tours_that_run_counter_clockwise():

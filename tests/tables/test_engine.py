@@ -10,6 +10,7 @@ from toys import table_json
 
 from jumpbench.cli import main
 from jumpbench.methods.base import load_artifacts
+from jumpbench.tables import plan
 from jumpbench.tables.plan import plan_run
 
 
@@ -64,6 +65,7 @@ def test_a_failure_stays_in_its_cells_and_is_retried(project, capsys, monkeypatc
     experiment = project / "conf/experiment/toy/coin.yaml"
     whole = experiment.read_text()
     experiment.write_text(whole.replace('fail: ""', "fail: boom"))
+    plan.forget()
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair,walk"]) == 1
     shown = capsys.readouterr()
     assert "failed: toy/coin" in shown.err and "RuntimeError: boom" in shown.err

@@ -1,8 +1,9 @@
 import pytest
 
 from jumpbench.errors import UserError
+from jumpbench.tables import plan
 from jumpbench.tables.grid import Selection, build, seeds, unique_runs
-from jumpbench.tables.plan import plan_run
+from jumpbench.tables.plan import experiments, plan_run
 from jumpbench.tables.spec import load
 
 
@@ -15,6 +16,10 @@ def test_identity_ignores_what_cannot_change_a_result(project):
         ["checkpoint_every=7"],
         ["name=other"],
         ["+data.num_workers=3"],
+        ["+trainer.strategy=ddp"],
+        ["+trainer.gradient_clip_val=null"],
+        ["+settings={n5: {lr: 1}, n9: {lr: 2}}"],
+        ["+unused.group=1"],
     ):
         assert plan_run("toy/coin", same).hash == base.hash, same
     for other in (["method.bias=0.4"], ["data.n=9"], ["trainer.precision=16-mixed"], ["seed=1"]):
@@ -81,3 +86,98 @@ def test_bad_overrides_are_one_line(project, overrides):
     with pytest.raises(UserError) as caught:
         plan_run("toy/coin", overrides)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("methd.bias=1", "did you mean 'method'"),
+        ("method.bas=1", "did you mean 'method.bias'"),
+        ("method.bias.x=1", "method.bias.x"),
+        ("~method.bas", "there is no method.bas"),
+        ("+method.bias=0.3", "leave out the +"),
+        ("method.bias=0.1,0.2", r"write method.bias=\[0.1,0.2\]"),
+    ],
+)
+def test_a_wrong_key_says_what_is_meant(project, override, said):
+    with pytest.raises(UserError, match=said):
+        plan_run("toy/coin", [override])
+
+
+def need(project, text):
+    """``toy/third`` needs ``toy/coin`` as ``text`` says."""
+    path = project / "conf/experiment/toy/third.yaml"
+    path.write_text(
+        f"""\
+# @package _global_
+defaults: [/experiment/toy/second, _self_]
+name: third
+size: 3
+data: {{n: "${{size}}"}}
+method: {{n_samples: "${{size}}", source: "${{needs.first.folder}}"}}
+needs: {{first: {{experiment: toy/coin, {text}}}}}
+"""
+    )
+    plan.forget()
+
+
+def test_a_needed_run_gets_copies_of_nodes(project):
+    need(project, "copy: [method, data, seed], overrides: [method.bias=0.2, method.source=null]")
+    run = plan_run("toy/third", ["method.n_samples=77", "+method.new=4", "seed=5"])
+    needed = run.needs["first"].config
+    assert needed["method"] == run.config["method"] | {"bias": 0.2, "source": None}
+    assert needed["method"]["n_samples"] == 77 and needed["method"]["new"] == 4
+    assert needed["seed"] == needed["method"]["seed"] == 5
+    assert needed["data"]["n"] == 3  # a formula of a node that is not copied
+
+
+def test_a_formula_of_copied_nodes_stays_one(project):
+    need(project, "copy: [data, method], overrides: [data.n=9, method.source=null]")
+    path = project / "conf/experiment/toy/third.yaml"
+    path.write_text(path.read_text().replace('n_samples: "${size}"', 'n_samples: "${data.n}"'))
+    needed = plan_run("toy/third", ["seed=2"]).needs["first"].config
+    assert needed["method"]["n_samples"] == 9
+    assert needed["method"]["seed"] == needed["seed"] == 0  # its own seed: none was copied
+
+
+def test_copies_and_needs_are_checked(project):
+    need(project, "copy: [metod]")
+    with pytest.raises(UserError, match="did you mean 'method'"):
+        plan_run("toy/third")
+    need(project, "copies: [method]")
+    with pytest.raises(UserError, match=r"needs\.first must have experiment"):
+        plan_run("toy/third")
+
+
+def test_a_run_does_not_need_what_was_dropped(project):
+    assert plan_run("toy/second", ["needs.first=null", "method.source=null"]).needs == {}
+
+
+@pytest.mark.parametrize("experiment", [e for e in experiments() if e.startswith("dasbs/")])
+def test_the_ground_truth_has_the_target_of_the_run(experiment):
+    run = plan_run(experiment)
+    if "ground_truth" not in run.needs:
+        pytest.skip("has no ground truth")
+    for key, value in run.config["target"].items():
+        if key == "_target_":
+            continue
+        changed = plan_run(experiment, [f"target.{key}={value + 1}"])
+        assert changed.config["target"][key] == value + 1
+        for step in changed.with_needs():
+            if "ground_truth" in step.needs:
+                assert step.needs["ground_truth"].config["target"] == step.config["target"]
+
+
+@pytest.mark.parametrize("name", ["leaps", "mdns", "udns"])
+def test_a_warm_start_has_the_architecture_and_the_law_of_its_run(name):
+    network = "network.controller.hidden=24" if name == "udns" else "network.seed=24"
+    network = {"leaps": "+network.extra=1", "mdns": "network.hidden=24"}.get(name, network)
+    changes = [network, "target.coupling=0.5", "target.beta=0.5", "method.optimizer.lr=0.5"]
+    run = plan_run(f"dasbs/{name}", [f"+regime={name}_warm", *changes])
+    hotter = run.needs["hotter"]
+    same = {"network", "data", "trainer", "seed"}
+    assert {k: hotter.config[k] for k in same} == {k: run.config[k] for k in same}
+    assert hotter.config["target"] == run.config["target"] | {"beta": 0.28}
+    assert hotter.needs["ground_truth"].config["target"] == hotter.config["target"]
+    differ = {k for k, v in run.config["method"].items() if hotter.config["method"][k] != v}
+    assert {"warm_start"} <= differ <= {"warm_start", "ground_truth", "target"}

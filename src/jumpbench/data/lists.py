@@ -34,7 +34,8 @@ class ListData(LightningDataModule, ABC):
         batch_size: lists in a training batch; an epoch is what the trainer takes in steps.
         test_size, test_batch_size: number of test lists, and how many are decoded at a time.
         valid_size: validation lists (0: no validation loader).
-        seed: of the training draws. Test and validation lists do not depend on it.
+        seed: of the training draws. Test and validation lists depend neither on it nor on the
+            batch size: every method that asks for ``test_size`` lists is tested on the same ones.
     """
 
     def __init__(
@@ -100,8 +101,10 @@ class ListData(LightningDataModule, ABC):
     def _fixed(self, split: str, total: int) -> DataLoader:
         def make(index: int) -> Batch:
             first = index * self.test_batch_size
-            size = min(self.test_batch_size, total - first)
-            return self.draw(split, size, make_generator(0, split, index), first)
+            numbers = range(first, min(first + self.test_batch_size, total))
+            # Each list has its own generator: the batch size changes no list.
+            draws = [self.draw(split, 1, make_generator(0, split, i), i) for i in numbers]
+            return {name: torch.cat([draw[name] for draw in draws]) for name in draws[0]}
 
         return DataLoader(_Numbered(make, -(-total // self.test_batch_size)), batch_size=None)
 

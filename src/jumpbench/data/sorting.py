@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from jumpbench.data.lists import Batch, ListData
+from jumpbench.data.lists import Batch, ListData, shuffles
 from jumpbench.data.mnist import generated_digits, load_mnist
 from jumpbench.errors import UserError
 
@@ -15,7 +15,7 @@ class SortDigits(ListData):
 
     Digits are drawn uniformly with replacement for every list; pixels are in [0, 1]. Training
     digits come from MNIST's train split, test digits from its test split. Numbers that are equal
-    keep an arbitrary order and share a group.
+    have an arbitrary order that nobody can know, and share a group.
 
     Args:
         digits: digits of a number (4), most significant first.
@@ -74,7 +74,8 @@ class SortDigits(ListData):
     def draw(self, split: str, size: int, generator: torch.Generator, first: int) -> Batch:
         low, high = self._ranges[split]
         shape = (size, self.length, self.digits)
-        return {"digits": torch.randint(low, high, shape, generator=generator, dtype=torch.int32)}
+        digits = torch.randint(low, high, shape, generator=generator, dtype=torch.int32)
+        return {"digits": digits, "ties": shuffles(size, self.length, generator)}
 
     def assemble(self, draw: Batch, tables: dict[str, Tensor]) -> Batch:
         index = draw["digits"].long()
@@ -82,7 +83,7 @@ class SortDigits(ListData):
         wide = pictures.transpose(2, 3).flatten(3).unsqueeze(2)  # (B, n, 1, 28, 28 * digits)
         place = 10 ** torch.arange(self.digits - 1, -1, -1, device=index.device)
         values = (tables["labels"][index].long() * place).sum(-1)
-        return {"objects": wide.float() / 255, **sorted_list(values)}
+        return {"objects": wide.float() / 255, **sorted_list(values, draw["ties"])}
 
 
 class SortScalars(ListData):
@@ -101,12 +102,17 @@ class SortScalars(ListData):
 
     def draw(self, split: str, size: int, generator: torch.Generator, first: int) -> Batch:
         values = torch.rand(size, self.length, generator=generator)
-        return {"objects": values.unsqueeze(-1), **sorted_list(values)}
+        ties = shuffles(size, self.length, generator)
+        return {"objects": values.unsqueeze(-1), **sorted_list(values, ties)}
 
 
-def sorted_list(values: Tensor) -> Batch:
-    """``order`` and ``groups`` of lists of numbers (B, n), ascending; ties share a group."""
-    order = values.argsort(dim=-1, stable=True)
+def sorted_list(values: Tensor, ties: Tensor) -> Batch:
+    """``order`` and ``groups`` of lists of numbers (B, n), ascending; ties share a group.
+
+    Equal numbers stand in the order in which ``ties`` (B, n), a random permutation of each list,
+    names them. The order of presentation would be one that a stable sort knows.
+    """
+    order = ties.gather(-1, values.gather(-1, ties).argsort(dim=-1, stable=True))
     ordered = values.gather(-1, order)
     steps = (ordered[:, 1:] != ordered[:, :-1]).long().cumsum(-1)
     ranks = torch.cat([torch.zeros_like(steps[:, :1]), steps], dim=-1)

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from jumpbench.data.files import DataFile, data_root, located, read
 from jumpbench.data.lists import Batch, EpochOrder, ListData, take_rows
-from jumpbench.data.tsp_solvers import solve_tours, tour_length
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.seeding import make_generator
+from jumpbench.solvers.tour_solvers import solve_tours, tour_length
 
 # Known test files; any other file is checked line by line only.
 MD5 = {
@@ -37,7 +37,7 @@ class TspData(ListData):
         root: data root.
 
     Generated points are uniform, by a fixed seed; their tours come from
-    :func:`~jumpbench.data.tsp_solvers.solve_tours` (exact up to 12 cities, local search beyond)
+    :func:`~jumpbench.solvers.tour_solvers.solve_tours` (exact up to 12 cities, local search beyond)
     and run counter-clockwise, so that the points decide the label: a network that does not see
     the numbers of the cities could not know either direction. Tours of files keep theirs.
     """
@@ -64,6 +64,8 @@ class TspData(ListData):
     def setup(self, stage: str | None = None) -> None:
         # Solvers have a test stage only, and need no training instances.
         splits = {"fit": ["train"], "test": ["test"]}.get(stage or "", ["train", "test"])
+        if self.test_files:  # what is not there is told before the training
+            load_tsp(self.test_files, self.length, self.root)
         for split in splits:
             if f"{split}_points" not in self._tables:
                 points, tours = self._instances(split)

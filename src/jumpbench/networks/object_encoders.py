@@ -11,7 +11,7 @@ from jumpbench.networks.embeddings import interleaved_sin_cos, sinusoidal_featur
 class NumberEncoder(nn.Module):
     """Images (B, n, 1, height, width) of numbers -> tokens (SymmetricDiffusers, Table 10).
 
-    conv - BN - ReLU - pool twice, then ``hidden`` is None: one linear layer (the authors' code,
+    conv - BN - pool - ReLU twice, then ``hidden`` is None: one linear layer (the authors' code,
     1,658,048 parameters at the defaults), else linear - ReLU - linear with that hidden width
     (the printed table: 6336).
     """
@@ -34,14 +34,14 @@ class NumberEncoder(nn.Module):
 
     def forward(self, objects: Tensor) -> Tensor:
         _check(objects, (1, *self.image))
-        features = self.convolutions(objects.flatten(0, 1))
+        features = self.convolutions(channels_last(objects.flatten(0, 1)))
         return self.head(features).unflatten(0, objects.shape[:2])
 
 
 class DigitwiseEncoder(nn.Module):
     """Images of numbers, read digit by digit with one small network: for runs on a CPU.
 
-    Every digit passes the same conv - BN - ReLU - pool twice and a linear layer to ``features``;
+    Every digit passes the same conv - BN - pool - ReLU twice and a linear layer to ``features``;
     the features of a number's digits are joined by a linear layer. Not the paper's encoder: that
     one convolves the whole image and learns each position apart.
     """
@@ -70,14 +70,14 @@ class DigitwiseEncoder(nn.Module):
     def forward(self, objects: Tensor) -> Tensor:
         _check(objects, (1, self.side, self.digits * self.side))
         pictures = objects.unflatten(-1, (self.digits, self.side)).transpose(-2, -3)
-        features = self.trunk(pictures.reshape(-1, 1, self.side, self.side))
+        features = self.trunk(channels_last(pictures.reshape(-1, 1, self.side, self.side)))
         return self.join(features.view(*objects.shape[:2], -1))
 
 
 class PieceEncoder(nn.Module):
     """Square pieces (B, n, C, s, s) -> tokens, s = floor(image / pieces).
 
-    conv 3x3 - BN - ReLU - pool (floor), flatten to D, linear to (D + dim) // 2 - ReLU - linear to
+    conv 3x3 - BN - pool (floor) - ReLU, flatten to D, linear to (D + dim) // 2 - ReLU - linear to
     dim (SymmetricDiffusers, Table 8).
     """
 
@@ -93,7 +93,7 @@ class PieceEncoder(nn.Module):
 
     def forward(self, objects: Tensor) -> Tensor:
         _check(objects, self.shape)
-        features = self.convolutions(objects.flatten(0, 1))
+        features = self.convolutions(channels_last(objects.flatten(0, 1)))
         return self.head(features).unflatten(0, objects.shape[:2])
 
 
@@ -127,12 +127,20 @@ class PointFeatures(nn.Module):
         return sinusoidal_features(angles, per_coordinate, interleaved_sin_cos).flatten(-2)
 
 
+def channels_last(images: Tensor) -> Tensor:
+    """The same images (N, C, H, W), channels innermost in memory: convolutions are faster so.
+
+    By copying, because one channel counts as laid out in either way already.
+    """
+    return images.movedim(1, -1).clone(memory_format=torch.contiguous_format).movedim(-1, 1)
+
+
 def _convolution(inputs: int, outputs: int, kernel: int) -> list[nn.Module]:
     return [
         nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2),
         nn.BatchNorm2d(outputs),
-        nn.ReLU(),
         nn.MaxPool2d(2),
+        nn.ReLU(),  # after the pool, which it commutes with: a quarter of the work
     ]
 
 

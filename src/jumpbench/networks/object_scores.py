@@ -5,6 +5,7 @@ Lists are ``(B, n, ...)``. A scalar ranks the object against the others of its l
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 
 Scope = Callable[[nn.Module, Tensor], Tensor]
@@ -68,7 +69,9 @@ class ObjectScores(nn.Module):
         tokens = self.encoder(objects)
         if self.context is not None:
             tokens = self.scope(self.context, tokens)
-        return self.head(tokens).squeeze(-1)
+        # Half precision would tie objects with close scores.
+        with torch.autocast(tokens.device.type, enabled=False):
+            return self.head(tokens.float()).squeeze(-1)
 
 
 class PerObject(nn.Sequential):

@@ -81,7 +81,7 @@ class SoftSortingNetwork(nn.Module):
         n: int,
         steepness: float,
         comparators: Callable[[int], Comparators] = odd_even,
-        sigmoid: Callable[[Tensor], Tensor] = optimal_sigmoid,
+        sigmoid: Callable[[Tensor], Tensor] = cauchy_sigmoid,
         error_free: bool = False,
     ) -> None:
         super().__init__()

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -31,7 +32,9 @@ _FAILURES = (HydraException, OmegaConfBaseException, ValueError, AssertionError)
 def experiments() -> list[str]:
     """All experiment names (``slug/name``)."""
     folders = [root / "experiment" for root in _roots()]
-    return sorted({str(p.relative_to(f).with_suffix("")) for f in folders for p in f.rglob("*.yaml")})
+    return sorted(
+        {str(p.relative_to(f).with_suffix("")) for f in folders for p in f.rglob("*.yaml")}
+    )
 
 
 def composed(experiment: str, overrides: Sequence[str] = ()) -> DictConfig:
@@ -120,6 +123,8 @@ def _composed_groups(experiment: str, groups: tuple[str, ...]) -> DictConfig:
             return compose("run", overrides=[f"experiment={experiment}", *search, *groups])
     except _FAILURES as error:
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
+    except yaml.YAMLError as error:
+        raise UserError(f"experiment {experiment}: {' '.join(str(error).split())}") from None
 
 
 @functools.cache
@@ -153,15 +158,16 @@ def _chooses_group(override: Override) -> bool:
 def _set(experiment: str, config: DictConfig, override: Override) -> None:
     """One value, as Hydra sets it: ``key=`` must exist, ``+key=`` must not, ``~key`` goes."""
     key, value = override.key_or_group, override.value()
+    head, _, last = key.rpartition(".")
     try:
-        there = OmegaConf.select(config, key, throw_on_missing=False)
+        parent = OmegaConf.select(config, head) if head else config
+        there = isinstance(parent, DictConfig) and last in set(parent)
         if override.is_delete():
-            if there is None:
+            if not there:
                 raise UserError(f"{override.input_line}: there is no {key}")
-            head, _, last = key.rpartition(".")
             with open_dict(config):
-                del (OmegaConf.select(config, head) if head else config)[last]
-        elif override.is_add() and there is not None and not isinstance(value, (dict, list)):
+                del parent[last]
+        elif override.is_add() and there and parent[last] is not None and _is_plain(value):
             raise UserError(f"{override.input_line}: {key} is there already; leave out the +")
         elif override.is_add() or override.is_force_add():
             OmegaConf.update(config, key, value, merge=True, force_add=True)
@@ -176,12 +182,16 @@ def _set(experiment: str, config: DictConfig, override: Override) -> None:
         ) from None
 
 
+def _is_plain(value: Any) -> bool:
+    return not isinstance(value, (dict, list))
+
+
 def _must_exist(config: DictConfig, key: str) -> None:
     """Raises :class:`UserError` with the nearest name if a key is not part of the configuration."""
     node: Any = config
     names = key.split(".")
     for i, name in enumerate(names):
-        if isinstance(node, DictConfig) and name not in node.keys():
+        if isinstance(node, DictConfig) and name not in set(node):
             known = [".".join([*names[:i], str(k)]) for k in node]
             raise UserError(
                 f"{no_such('key', '.'.join(names[: i + 1]), known)} (a new key is written +{key}=)"

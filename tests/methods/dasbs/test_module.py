@@ -288,4 +288,4 @@ def test_the_example_of_the_readme_runs():
     assert "max_steps=400" in example
     names = {}
     exec(example.replace("max_steps=400", "max_steps=3"), names)
-    assert names["samples"].shape == (4096, 4)
+    assert names["draws"].samples.shape == (4096, 4)

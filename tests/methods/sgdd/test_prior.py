@@ -7,13 +7,14 @@ import torch
 
 from jumpbench.methods.sgdd.prior import (
     CLEAN,
-    ProductPrior,
     ScorePrior,
     Stepper,
     analytic,
     clean_grid,
     euler,
 )
+from jumpbench.methods.sgdd.product_prior import ProductPrior
+from jumpbench.processes.uniform import UniformProcess
 
 LAW = torch.tensor([0.5, 0.3, 0.15, 0.05], dtype=torch.float64)
 
@@ -100,7 +101,7 @@ def test_one_composed_draw_has_the_law_of_stepping(reverse_step, space, generato
     product = product @ prior.clean_probabilities(symbols, CLEAN)[:, 0]
     torch.testing.assert_close(composed.matrix, product, atol=1e-13, rtol=0)
 
-    generic = ScorePrior(prior.score, 4, 2, reverse_step=reverse_step)
+    generic = ScorePrior(prior.score, UniformProcess(4), 2, reverse_step=reverse_step)
     [stepper] = generic.denoisers([0.8], 4)
     assert isinstance(stepper, Stepper) and stepper.network_calls == 5
     all_states = space(4, 2)
@@ -114,7 +115,7 @@ def test_reverse_steps_are_single_steps(space, generator):
     prior = ProductPrior(LAW, 2)
     times = [0.9, 0.6, 0.4]
     moves = prior.reverse_steps(times)
-    generic = ScorePrior(prior.score, 4, 2).reverse_steps(times)
+    generic = ScorePrior(prior.score, UniformProcess(4), 2).reverse_steps(times)
     assert [m.network_calls for m in moves] == [m.network_calls for m in generic] == [1, 1]
     all_states = space(4, 2)
     start = torch.tensor([1, 2]).expand(100_000, 2)

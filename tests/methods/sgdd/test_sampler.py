@@ -8,7 +8,8 @@ import torch
 
 from jumpbench.methods.sgdd.likelihood_step import ExactStep, MetropolisStep, tied
 from jumpbench.methods.sgdd.likelihoods import Reward, SiteLikelihood
-from jumpbench.methods.sgdd.prior import ProductPrior, ScorePrior, clean_grid
+from jumpbench.methods.sgdd.prior import ScorePrior, clean_grid
+from jumpbench.methods.sgdd.product_prior import ProductPrior
 from jumpbench.methods.sgdd.sampler import SplitGibbs
 from jumpbench.methods.sgdd.schedule import (
     consistent_penalty,
@@ -151,7 +152,7 @@ def test_a_generic_score_prior_gives_the_same_annealed_law(pair, generator):
     product = ProductPrior(LAW, 2)
     sampler = SplitGibbs(3, 2, MetropolisStep(2))
     law = annealed_law(pair, product, sampler, coupled, 2, False)
-    samples, _ = sampler(ScorePrior(product.score, 3, 2), Reward(coupled), generator, 40_000)
+    samples, _ = sampler(ScorePrior(product.score, UniformProcess(3), 2), Reward(coupled), generator, 40_000)
     pair.assert_law(samples, law)
 
 

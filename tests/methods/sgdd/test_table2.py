@@ -7,7 +7,8 @@ from jumpbench.data.synthetic_posterior import SumReading
 from jumpbench.methods.sgdd.baselines.svdd import SVDD
 from jumpbench.methods.sgdd.likelihood_step import MetropolisStep
 from jumpbench.methods.sgdd.likelihoods import Reward
-from jumpbench.methods.sgdd.prior import ProductPrior, clean_grid
+from jumpbench.methods.sgdd.prior import clean_grid
+from jumpbench.methods.sgdd.product_prior import ProductPrior
 from jumpbench.methods.sgdd.sampler import SplitGibbs
 from jumpbench.methods.sgdd.schedule import consistent_penalty, endpoint_times, printed_penalty
 from jumpbench.metrics.histogram import HistogramHellinger, HistogramTotalVariation, sampling_floor

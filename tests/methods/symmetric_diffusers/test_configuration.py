@@ -66,7 +66,7 @@ def test_jigsaw_network_and_schedule(settings, pieces):
     printed = settings["table9", f"{pieces}x{pieces}", "schedule"]
     assert composed["method"]["schedule"] == yaml.safe_load(printed)
     net = network(composed)
-    conv, norm, relu, pool, flatten = net.encoder.convolutions
+    conv, norm, pool, relu, flatten = net.encoder.convolutions
     check_convolution(conv, settings, "table8", "Convolution")
     kinds = [nn.BatchNorm2d, nn.ReLU, nn.MaxPool2d, nn.Flatten]
     assert [type(m) for m in (norm, relu, pool, flatten)] == kinds

@@ -123,3 +123,13 @@ def test_tours():
     assert values["tour_length"] == pytest.approx(4) and values["gap"] == pytest.approx(0)
     assert values["tour_length_most_probable"] == pytest.approx(2 + 2 * 2**0.5)
     assert values["gap_most_probable"] == pytest.approx(100 * (2 + 2 * 2**0.5 - 4) / 4)
+
+
+def test_gap_is_the_mean_over_instances_not_the_ratio_of_means():
+    unit = torch.tensor([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    batch = {"objects": torch.stack([unit, 10 * unit]), "order": torch.tensor([[0, 1, 2, 3]] * 2)}
+    found = torch.tensor([[[0, 2, 1, 3]], [[0, 1, 2, 3]]])  # the small square crossed
+    values = scored(TourScores(), found, batch)
+    crossed = 100 * (2 * 2**0.5 - 2) / 4
+    assert values["gap"] == pytest.approx(crossed / 2)  # the ratio of the means: a sixth of it
+    assert values["label_length"] == pytest.approx(22)

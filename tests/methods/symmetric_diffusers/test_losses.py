@@ -102,6 +102,23 @@ def test_latent_loss_with_one_sample():
     torch.testing.assert_close(value, -((v - loss.baseline) * log_p).mean())
 
 
+def test_latent_weights_are_those_of_a_unit_gaussian():
+    """w_m proportional to exp(-1/2 sum_i distance[i, sigma_m(i)]), for distances of order one."""
+    scores = torch.randn(2, 4, 4, generator=generator())
+    distances = 4 * torch.rand(2, 4, 4, generator=generator(1))
+    value, drawn, _ = latent(6, distances, scores, entropy=0.0)
+    fit = torch.zeros(6, 2)
+    for m in range(6):
+        for b in range(2):
+            for i in range(4):
+                fit[m, b] += distances[b, i, drawn[m, b, i]]
+    weights = (-0.5 * fit).exp() / (-0.5 * fit).exp().sum(0)
+    assert (weights.amax(0) - weights.amin(0)).min() > 0.1  # far from equal, far from one-hot
+    log_p = GeneralisedPlackettLuce(scores).log_prob(drawn)
+    expected = -((weights - 0.005 * weights.mean()) * log_p).sum(0).mean()
+    torch.testing.assert_close(value, expected)
+
+
 def test_latent_loss_when_all_pixels_are_equal():
     """Oracle 18: the weights are 1 / N whatever is drawn."""
     scores = torch.randn(2, 4, 4, generator=generator())

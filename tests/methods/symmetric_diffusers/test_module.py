@@ -11,6 +11,7 @@ from jumpbench.data.sorting import SortDigits, SortScalars
 from jumpbench.data.toy_permutation import FixedPermutation
 from jumpbench.data.tsp import TspData
 from jumpbench.errors import UserError
+from jumpbench.methods.learning_rates import InverseSquareRoot
 from jumpbench.methods.symmetric_diffusers.distributions import (
     GeneralisedPlackettLuce,
     InverseInsertion,
@@ -18,7 +19,6 @@ from jumpbench.methods.symmetric_diffusers.distributions import (
     PlackettLuce,
 )
 from jumpbench.methods.symmetric_diffusers.evaluation import JigsawScores, TourScores
-from jumpbench.methods.symmetric_diffusers.learning_rates import InverseSquareRoot
 from jumpbench.methods.symmetric_diffusers.losses import LatentLoss
 from jumpbench.methods.symmetric_diffusers.module import SymmetricDiffuser, keep_front
 from jumpbench.methods.symmetric_diffusers.sampler import (

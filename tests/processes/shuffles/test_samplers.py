@@ -68,6 +68,14 @@ def test_states_of_a_trajectory_have_the_laws_of_their_times(shuffle, times):
         check_law(state, law_by_convolution(shuffle, time))
 
 
+def test_a_schedule_deals_the_riffles_that_all_single_steps_would():
+    """Short gaps cost no sort: the same riffles, of which only the scheduled states are kept."""
+    times = [0, 8, 10, 15]
+    every = Riffle(30).trajectory(5, times=range(16), generator=make_generator(4, "deal"))
+    some = Riffle(30).trajectory(5, times=times, generator=make_generator(4, "deal"))
+    assert torch.equal(some, every[times])
+
+
 def test_geometric_form_of_two_riffles_agrees():
     # A second, independent algorithm: argsort of the fractional parts of 4 x sorted uniforms.
     x = torch.rand(DRAWS, 4, generator=make_generator(3, "geometric"), dtype=torch.float64)

@@ -1,7 +1,51 @@
 """Split Gibbs posterior sampling with a discrete diffusion prior, and its baselines."""
 
-from jumpbench.methods.sgdd.likelihoods import InverseProblem, Reward, SiteLikelihood
-from jumpbench.methods.sgdd.prior import ProductPrior, ScorePrior
+from jumpbench.methods.sgdd.baselines.dps import DPS, ExactDPS
+from jumpbench.methods.sgdd.baselines.smc import SMC
+from jumpbench.methods.sgdd.baselines.svdd import SVDD
+from jumpbench.methods.sgdd.likelihood_step import ExactStep, MetropolisStep
+from jumpbench.methods.sgdd.likelihoods import (
+    InverseProblem,
+    Likelihood,
+    Reward,
+    SiteLikelihood,
+    euclidean,
+    mismatches,
+    squared,
+)
+from jumpbench.methods.sgdd.prior import DenoiserPrior, Prior, ScorePrior, analytic, euler
+from jumpbench.methods.sgdd.product_prior import ProductPrior
 from jumpbench.methods.sgdd.sampler import SplitGibbs
+from jumpbench.methods.sgdd.schedule import (
+    consistent_penalty,
+    endpoint_times,
+    paper_times,
+    printed_penalty,
+)
 
-__all__ = ["InverseProblem", "ProductPrior", "Reward", "ScorePrior", "SiteLikelihood", "SplitGibbs"]
+__all__ = [
+    "DPS",
+    "DenoiserPrior",
+    "ExactDPS",
+    "ExactStep",
+    "InverseProblem",
+    "Likelihood",
+    "MetropolisStep",
+    "Prior",
+    "ProductPrior",
+    "Reward",
+    "SMC",
+    "SVDD",
+    "ScorePrior",
+    "SiteLikelihood",
+    "SplitGibbs",
+    "analytic",
+    "consistent_penalty",
+    "endpoint_times",
+    "euclidean",
+    "euler",
+    "mismatches",
+    "paper_times",
+    "printed_penalty",
+    "squared",
+]

@@ -14,13 +14,17 @@ class SamplerInfo(NamedTuple):
 
     Attributes:
         acceptance: share of accepted Metropolis-Hastings proposals (0-d), None without any.
-        network_evaluations: score evaluations.
+        network_evaluations: states put through the score.
+        counted_evaluations: the same as the paper counts them, see :class:`Transition`.
         likelihood_evaluations: evaluations of log p(y|x).
+        sequential_steps: score evaluations and proposals that have to follow one another.
     """
 
     acceptance: Tensor | None
     network_evaluations: int
+    counted_evaluations: int
     likelihood_evaluations: int
+    sequential_steps: int
 
 
 class PosteriorSampler(Protocol):

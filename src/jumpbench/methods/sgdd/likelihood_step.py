@@ -91,6 +91,7 @@ class ExactStep:
         table = likelihood.site_log_likelihood()
         if table is None:
             raise ValueError("the exact step needs a likelihood that factors over sites")
+        likelihood.check_chains(len(x))
         log_weights = table.to(x.device).expand(len(x), -1, -1) - penalty
         here = x.long()[..., None]
         log_weights = log_weights.scatter_add(

@@ -82,6 +82,7 @@ class SyntheticPosteriorSampling(Method):
             self.log(f"test/{name}_floor_std", std)
         self.log("test/n_samples", float(n_samples))
         self.log("test/network_evaluations", float(self._info.network_evaluations))
+        self.log("test/counted_evaluations", float(self._info.counted_evaluations))
         self.log("test/likelihood_evaluations", float(self._info.likelihood_evaluations))
         self.artifacts["sampled"] = law
         self.artifacts["truth"] = truth

@@ -10,48 +10,59 @@ from itertools import pairwise
 from typing import Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from jumpbench.kernels.categorical import sample_categorical
-from jumpbench.methods.sgdd.site_kernel import SiteKernel
+from jumpbench.methods.sgdd.checks import require
+from jumpbench.processes.base import SiteProcess
 from jumpbench.processes.schedules import Geometric, Schedule
-from jumpbench.processes.uniform import UniformProcess
 
 CLEAN = 1e-5
 
 
 class Transition(Protocol):
-    """A random move of a state (..., D); draws are independent over the leading dimensions."""
+    """A random move of a state (..., D); draws are independent over the leading dimensions.
+
+    Attributes:
+        network_calls: score evaluations, per state.
+        counted_calls: the same as the paper counts them (HK for SGDD): the denoising draw that
+            ends some reverse steps is free, one that stands alone is not.
+    """
 
     network_calls: int
+    counted_calls: int
 
     def __call__(self, x: Tensor, generator: torch.Generator) -> Tensor: ...
 
 
-class Prior(ABC):
-    """A uniform-kernel diffusion model: a score, and the reverse moves that it drives.
+class Prior(nn.Module, ABC):
+    """A diffusion model over sequences: a score, and the reverse moves that it drives.
+
+    A module, so that the score's network moves to a device and is found in a checkpoint; samplers
+    never train it.
 
     Args:
-        n_states, length: N and D; states are integers (..., D).
+        process: forward process of a site, uniform or masked; N is its number of states.
+        length: D; states are integers (..., D).
         schedule: accumulated noise sigma(t), by default sigma_min = 1e-4, sigma_max = 20.
         reverse_step: one reverse step, :func:`euler` (the paper) or :func:`analytic`.
     """
 
     def __init__(
         self,
-        n_states: int,
+        process: SiteProcess,
         length: int,
         schedule: Schedule | None = None,
         reverse_step: "ReverseStep | None" = None,
     ) -> None:
-        self.process = UniformProcess(n_states)
-        self.n_states, self.length = n_states, length
+        super().__init__()
+        self.process, self.n_states, self.length = process, process.n_states, length
         self.schedule = schedule or Geometric()
         self.reverse_step = reverse_step or euler
 
     @abstractmethod
     def score(self, x: Tensor, t: float) -> Tensor:
-        """p_t(x with site i := v) / p_t(x), shape (..., D, N); 1 at the current symbol."""
+        """p_t(x with site i := v) / p_t(x), (..., D, N), float32 or float64, finite."""
 
     def step_probabilities(self, x: Tensor, t: float, s: float) -> Tensor:
         """Per-site law (..., D, N) of one reverse step from time t to s < t."""
@@ -62,7 +73,7 @@ class Prior(ABC):
         return self.process.denoise(x, self.score(x, t), self.schedule.total(t))
 
     def noise(self, n_chains: int, generator: torch.Generator) -> Tensor:
-        """Uniform states (n_chains, D), the law at infinite noise."""
+        """States (n_chains, D) of the law at infinite noise: uniform, or masks."""
         return self.process.sample_limit(
             n_chains, self.length, generator=generator, device=generator.device
         )
@@ -84,7 +95,7 @@ ReverseStep = Callable[[Prior, Tensor, Tensor, float, float], Tensor]
 
 
 def euler(prior: Prior, x: Tensor, score: Tensor, t: float, s: float) -> Tensor:
-    """Jumps with probability (t-s) sigma'(t)/N s(x,t)[i,v]; the rest, clamped at 0, stays."""
+    """Jumps with probability (t-s) times the reverse rate; the rest, clamped at 0, stays."""
     return prior.process.euler_step(x, score, prior.schedule.rate(t), t - s)
 
 
@@ -100,6 +111,11 @@ def clean_grid(t: float, n_steps: int) -> list[float]:
     return [t - (t - CLEAN) * i / n_steps for i in range(n_steps)] + [CLEAN]
 
 
+def counted(times: Sequence[float]) -> int:
+    """Score evaluations of the steps along ``times`` as the paper counts them."""
+    return max(1, len(times) - 1)
+
+
 class Stepper:
     """Reverse steps along ``times``, one score evaluation each, and the denoising draw at the end.
 
@@ -109,6 +125,7 @@ class Stepper:
     def __init__(self, prior: Prior, times: Sequence[float], denoise: bool) -> None:
         self.prior, self.times, self.denoise = prior, list(times), denoise
         self.network_calls = len(self.times) - 1 + int(denoise)
+        self.counted_calls = counted(self.times)
 
     def __call__(self, x: Tensor, generator: torch.Generator) -> Tensor:
         for t, s in pairwise(self.times):
@@ -122,63 +139,56 @@ class Stepper:
 class ScorePrior(Prior):
     """A prior given by any function ``score(x, t)`` (ratios, not their logarithms).
 
-    ``score_function`` takes states (B, D) and a time and returns (B, D, N); states with more
-    leading dimensions are flattened for it.
-    """
-
-    def __init__(self, score_function: Callable, n_states: int, length: int, **options) -> None:
-        super().__init__(n_states, length, **options)
-        self.score_function = score_function
-
-    def score(self, x: Tensor, t: float) -> Tensor:
-        score = self.score_function(x.reshape(-1, self.length), t)
-        return score.reshape(*x.shape, self.n_states)
-
-
-class ProductPrior(Prior):
-    """Independent sites with the law ``law`` (N,): everything is closed form, per site.
-
-    p_t = e^-sigma law + (1 - e^-sigma)/N, and any number of reverse steps composes once into one
-    N x N matrix, so a whole prior step is one categorical draw per site.
+    Args:
+        score_function: states (B, D), ``long``, and a time -> (B, D, N), in any floating type;
+            the rest of the arithmetic is float32 at least. A module, such as a network, becomes
+            part of the prior. States with more leading dimensions are flattened for it.
+        process, length: see :class:`Prior`.
+        max_batch: states per call; larger batches are split. None: all at once.
+        gradient: record a graph for automatic differentiation.
 
     Raises:
-        ValueError: ``law`` is not a vector of positive numbers.
+        ValueError: (when sampling) scores that are NaN or infinite, or of another shape.
     """
 
-    def __init__(self, law: Tensor | Sequence[float], length: int, **options) -> None:
-        law = torch.as_tensor(law, dtype=torch.float64)
-        if law.ndim != 1 or not bool((law > 0).all()):
-            raise ValueError("the law of a product prior is a vector (N,) of positive numbers")
-        super().__init__(law.numel(), length, **options)
-        self.law = law / law.sum()
+    def __init__(
+        self,
+        score_function: Callable[[Tensor, float], Tensor],
+        process: SiteProcess,
+        length: int,
+        max_batch: int | None = None,
+        gradient: bool = False,
+        **options,
+    ) -> None:
+        super().__init__(process, length, **options)
+        self.score_function = score_function
+        self.max_batch, self.gradient = max_batch, gradient
 
     def score(self, x: Tensor, t: float) -> Tensor:
-        marginal = self.process.propagate(self.law[None], self.schedule.total(t))[0].to(x.device)
-        return marginal / marginal[x.long()][..., None]
+        flat = x.reshape(-1, self.length).long()
+        with torch.set_grad_enabled(self.gradient):
+            parts = [self._checked(part, t) for part in flat.split(self.max_batch or len(flat))]
+        return torch.cat(parts).view(*x.shape, self.n_states)
 
-    def noise(self, n_chains: int, generator: torch.Generator) -> Tensor:
-        return super().noise(n_chains, generator).to(torch.int32)
+    def _checked(self, x: Tensor, t: float) -> Tensor:
+        score = self.score_function(x, t)
+        if score.shape != (*x.shape, self.n_states):
+            raise ValueError(
+                f"the score of {tuple(x.shape)} states has shape {tuple(score.shape)}; "
+                f"(B, D, N) with N = {self.n_states} is needed"
+            )
+        score = score if score.dtype == torch.float64 else score.float()
+        require(score.isfinite(), f"the score at t = {t:.4g} has NaN or infinite entries")
+        return score
 
-    def _symbols(self) -> Tensor:
-        return torch.arange(self.n_states)[:, None]
 
-    def step_matrix(self, t: float, s: float) -> Tensor:
-        """One reverse step of one site as a matrix (N, N), row = from."""
-        return self.step_probabilities(self._symbols(), t, s)[:, 0]
+class DenoiserPrior(ScorePrior):
+    """A prior given by the law of the clean symbols, ``clean(x, t)`` -> (B, D, N).
 
-    def clean_matrix(self, times: Sequence[float]) -> Tensor:
-        """Reverse steps along ``times`` and the denoising draw, composed: (N, N)."""
-        matrix = self.clean_probabilities(self._symbols(), times[-1])[:, 0]
-        for t, s in reversed(list(pairwise(times))):
-            matrix = self.step_matrix(t, s) @ matrix
-        return matrix
+    The score is E over x_0 of P(x with v | x_0) / P(x | x_0), site by site. For masked models
+    N = V + 1 and the last entry, the mask's, is 0.
+    """
 
-    def reverse_steps(self, times: Sequence[float]) -> list[Transition]:
-        matrices = torch.stack([self.step_matrix(t, s) for t, s in pairwise(times)])
-        return SiteKernel.stack(matrices, network_calls=1)
-
-    def denoisers(self, times: Sequence[float], n_steps: int) -> list[Transition]:
-        grids = [clean_grid(t, n_steps) for t in times]
-        matrices = torch.stack([self.clean_matrix(grid) for grid in grids])
-        calls = [len(grid) for grid in grids]
-        return SiteKernel.stack(matrices, network_calls=calls)
+    def _checked(self, x: Tensor, t: float) -> Tensor:
+        clean = super()._checked(x, t)
+        return self.process.score(x, clean, self.schedule.total(t))

@@ -10,6 +10,7 @@ from jumpbench.methods.sgdd.likelihood_step import LikelihoodStep, MetropolisSte
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import Prior
 from jumpbench.methods.sgdd.schedule import paper_times, printed_penalty
+from jumpbench.processes.uniform import UniformProcess
 
 
 class SplitGibbs:
@@ -50,11 +51,23 @@ class SplitGibbs:
     def __call__(
         self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
     ) -> tuple[Tensor, SamplerInfo]:
-        """Samples (n_chains, D) and the cost of one of them."""
+        """Samples (n_chains, D) and the cost of one of them.
+
+        Raises:
+            ValueError: the prior's process is not uniform; another number of chains than of
+                measurements, where each chain has its own.
+        """
+        if not isinstance(prior.process, UniformProcess):
+            raise ValueError(
+                f"split Gibbs is defined for the uniform kernel, not for a "
+                f"{type(prior.process).__name__}: its penalty is that kernel's; use SMC, SVDD or "
+                "DPS with this prior"
+            )
+        likelihood.check_chains(n_chains)
         times = self.times(self.n_iterations)
         denoisers = prior.denoisers(times, self.prior_steps)
         x = z = prior.noise(n_chains, generator)
-        acceptances, calls, evaluations = [], 0, 0
+        acceptances, evaluations = [], 0
         for t, denoiser in zip(times, denoisers, strict=True):
             penalty = self.penalty(float(prior.schedule.total(t)), prior.n_states)
             if self.prior_first:
@@ -62,10 +75,17 @@ class SplitGibbs:
             z, info = self.likelihood_step(x, z, penalty, likelihood, prior.n_states, generator)
             if not self.prior_first:
                 x = denoiser(z, generator)
-            calls += denoiser.network_calls
             evaluations += info.evaluations
             if info.acceptance is not None:
                 acceptances.append(info.acceptance)
         acceptance = torch.stack(acceptances).mean() if acceptances else None
         samples = z if self.return_z else x
-        return samples.long(), SamplerInfo(acceptance, calls, evaluations)
+        calls = sum(denoiser.network_calls for denoiser in denoisers)
+        info = SamplerInfo(
+            acceptance,
+            calls,
+            sum(denoiser.counted_calls for denoiser in denoisers),
+            evaluations,
+            calls + evaluations,
+        )
+        return samples.long(), info

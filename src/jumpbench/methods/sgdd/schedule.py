@@ -34,5 +34,10 @@ def consistent_penalty(eta: float, n_states: int) -> float:
     """log[(1 + (N-1)e^-eta) / (1 - e^-eta)] >= 0: exp(-penalty d) is the diffusion's own kernel.
 
     Only with it is the prior step the conditional of the joint law that the likelihood step has.
+
+    Raises:
+        ValueError: ``eta`` is not positive: without noise the penalty is infinite.
     """
+    if not eta > 0:
+        raise ValueError(f"eta is {eta}; the penalty needs a noise level eta > 0")
     return math.log1p((n_states - 1) * math.exp(-eta)) - math.log(-math.expm1(-eta))

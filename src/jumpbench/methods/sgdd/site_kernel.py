@@ -34,20 +34,18 @@ class SiteKernel:
 
     def _set(self, matrix: Tensor, table: Tensor, network_calls: int) -> None:
         self.matrix = matrix
-        self.network_calls = network_calls
+        self.network_calls = self.counted_calls = network_calls
         self._bits = _column_bits(matrix.shape[-1])
         self._table = table.reshape(-1)
 
     @classmethod
-    def stack(cls, matrices: Tensor, network_calls: int | list[int] = 0) -> list["SiteKernel"]:
+    def stack(cls, matrices: Tensor, network_calls: int = 0) -> list["SiteKernel"]:
         """One kernel per matrix (S, R, N); their tables are made in one go."""
         _check(matrices)
-        if isinstance(network_calls, int):
-            network_calls = [network_calls] * len(matrices)
         kernels = []
-        for parts in zip(matrices, pack_alias(matrices), network_calls, strict=True):
+        for matrix, table in zip(matrices, pack_alias(matrices), strict=True):
             kernel = cls.__new__(cls)
-            kernel._set(*parts)
+            kernel._set(matrix, table, network_calls)
             kernels.append(kernel)
         return kernels
 

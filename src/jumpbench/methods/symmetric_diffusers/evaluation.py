@@ -7,9 +7,9 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from jumpbench.data.lists import Batch
-from jumpbench.data.tsp_solvers import tour_length
 from jumpbench.metrics.permutation import kendall_tau, kendall_tau_rank
 from jumpbench.processes.permutations import apply
+from jumpbench.solvers.tour_solvers import tour_length
 
 RMSE_BATCH = 64
 

@@ -10,7 +10,9 @@ from jumpbench.methods.sgdd.baselines.dps import DPS, ExactDPS
 from jumpbench.methods.sgdd.baselines.smc import SMC
 from jumpbench.methods.sgdd.baselines.svdd import SVDD
 from jumpbench.methods.sgdd.likelihoods import Reward, SiteLikelihood
-from jumpbench.methods.sgdd.prior import CLEAN, ProductPrior, ScorePrior, clean_grid
+from jumpbench.methods.sgdd.prior import CLEAN, ScorePrior, clean_grid
+from jumpbench.methods.sgdd.product_prior import ProductPrior
+from jumpbench.processes.uniform import UniformProcess
 
 LAW = torch.tensor([0.6, 0.3, 0.1], dtype=torch.float64)
 PRIOR = ProductPrior(LAW, 2)
@@ -24,7 +26,7 @@ def agree(x):
 
 def generic():
     """The same prior without its closed form."""
-    return ScorePrior(PRIOR.score, 3, 2)
+    return ScorePrior(PRIOR.score, UniformProcess(3), 2)
 
 
 def moves_and_coins(pair, n_steps, x0_steps):

@@ -7,7 +7,7 @@ import torch
 
 from jumpbench.methods.sgdd.baselines.site_values import SiteSums, mean_values
 from jumpbench.methods.sgdd.likelihoods import Reward, SiteLikelihood
-from jumpbench.methods.sgdd.prior import ProductPrior
+from jumpbench.methods.sgdd.product_prior import ProductPrior
 
 LAW = torch.tensor([0.5, 0.25, 0.15, 0.1], dtype=torch.float64)
 ALIKE = torch.tensor([[0.0, -1.0, -1.0, -3.0]] * 2, dtype=torch.float64)
@@ -39,7 +39,7 @@ def test_law_of_the_mean(table, n_draws, generator):
     fast = mean_values([denoiser], likelihood, n_draws)
     slow = mean_values([denoiser], Reward(likelihood.log_likelihood), n_draws)
     for [mean_value] in (fast, slow):
-        found = mean_value(x, generator)
+        found = mean_value(x, torch.arange(len(x)), generator)
         for value, chance in law.items():
             frequency = float(((found - value).abs() < 1e-4).double().mean())
             error = (chance * (1 - chance) / len(x)) ** 0.5

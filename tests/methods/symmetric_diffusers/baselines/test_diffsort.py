@@ -8,8 +8,8 @@ import torch
 from jumpbench.data.sorting import SortScalars
 from jumpbench.methods.symmetric_diffusers.baselines.diffsort import (
     DiffSort,
+    block_loss,
     matrix_loss,
-    object_loss,
 )
 from jumpbench.methods.symmetric_diffusers.baselines.trained import first_right
 from jumpbench.networks.object_encoders import ScalarEncoder
@@ -41,22 +41,63 @@ def test_learns_to_sort_five_scalars(cpu_trainer, options):
     assert result["test/n_samples"] == 1000
 
 
-def test_losses_against_plain_formulas():
+def test_matrix_loss_against_the_plain_formula():
     generator = torch.Generator().manual_seed(0)
     mixing = torch.rand(2, 8, 8, generator=generator).softmax(-1).double()
     order = torch.stack([torch.randperm(8, generator=generator) for _ in range(2)])
-    objects = torch.randn(2, 8, 1, 3, 2, generator=generator).double()
-    cross, square = 0.0, 0.0
+    cross = 0.0
     for k in range(2):
         for i in range(8):
             for j in range(8):
                 p = mixing[k, i, j]
                 cross -= p.log() if order[k, i] == j else (1 - p).log()
-            found = sum(mixing[k, i, j] * objects[k, j] for j in range(8))
-            square += (found - objects[k, order[k, i]]).square().mean() / 2
     torch.testing.assert_close(matrix_loss(mixing, order), cross / 128)
-    # sum over blocks of four rows of the block's mean
-    torch.testing.assert_close(object_loss(mixing, objects, order), square / 4)
+
+
+@pytest.mark.parametrize(
+    ("n", "blocks"),
+    [
+        (3, [3]),
+        (5, [5]),
+        (7, [4, 3]),
+        (9, [4, 5]),
+        (15, [4, 4, 4, 3]),
+        (32, [4] * 8),
+    ],
+)
+def test_block_loss_compares_relative_orders_of_consecutive_objects(n, blocks):
+    """Block by block, list by list, from the definition, with python lists."""
+    generator = torch.Generator().manual_seed(n)
+    order, found = (
+        torch.stack([torch.randperm(n, generator=generator) for _ in range(6)]) for _ in range(2)
+    )
+    objects = torch.randn(6, n, 1, 3, 2, generator=generator, dtype=torch.float64)
+    mixing = torch.nn.functional.one_hot(found, n).double()  # place i holds object found[i]
+    expected, low = 0.0, 0
+    for size in blocks:
+        own = range(low, low + size)
+        error = 0.0
+        for k in range(6):
+            by_network = [j for j in found[k].tolist() if j in own]
+            by_truth = [j for j in order[k].tolist() if j in own]
+            for a, b in zip(by_network, by_truth, strict=True):
+                error += (objects[k, a] - objects[k, b]).square().mean()
+        expected += error / (6 * size)
+        low += size
+    assert low == n
+    torch.testing.assert_close(block_loss(mixing, objects, order), expected)
+
+
+def test_gradient_of_the_block_loss_reaches_the_block_only():
+    mixing = torch.eye(9)[None, [1, 0, 2, 3, 4, 5, 6, 8, 7]].requires_grad_()
+    objects = torch.arange(9.0).view(1, 9, 1)
+    block_loss(mixing, objects, torch.arange(9)[None]).backward()
+    places, own = mixing.grad[0].nonzero().T.tolist()
+    # wrong places 0, 1 of the first block of four, 7, 8 of the block of five: rows of the gradient,
+    # over the columns of the block (object 0 is zero, so it has none)
+    assert set(places) == {0, 1, 7, 8}
+    assert {j for i, j in zip(places, own, strict=True) if i < 4} == {1, 2, 3}
+    assert {j for i, j in zip(places, own, strict=True) if i > 4} == {4, 5, 6, 7, 8}
 
 
 def test_first_right_looks_at_the_first_five_objects_only():

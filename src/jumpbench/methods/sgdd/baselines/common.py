@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN
 
 
@@ -13,12 +14,21 @@ def sampling_times(n_steps: int) -> list[float]:
     return [1 - (1 - CLEAN) * i / n_steps for i in range(n_steps)] + [CLEAN]
 
 
-def in_chunks(run: Callable[[int], Tensor], n_chains: int, chunk: int | None) -> Tensor:
-    """Samples of ``run(size)`` for sizes of at most ``chunk`` that add up to ``n_chains``.
+def in_chunks(
+    run: Callable[[Tensor], Tensor],
+    likelihood: Likelihood,
+    n_chains: int,
+    chunk: int | None,
+    device: torch.device,
+) -> Tensor:
+    """Samples of ``run(chains)`` for the numbers 0..n_chains-1, at most ``chunk`` at a time.
 
-    Small chunks bound the memory, and keep a processor's working tensors in its cache. Only for
-    likelihoods that are the same for all chains.
+    Small chunks bound the memory, and keep a processor's working tensors in its cache. Chain
+    number c is held against measurement c, if each chain has its own.
+
+    Raises:
+        ValueError: other than one measurement for all, or one for each chain.
     """
-    chunk = chunk or n_chains
-    sizes = [min(chunk, n_chains - start) for start in range(0, n_chains, chunk)]
-    return torch.cat([run(size) for size in sizes])
+    likelihood.check_chains(n_chains)
+    chains = torch.arange(n_chains, device=device)
+    return torch.cat([run(part) for part in chains.split(chunk or n_chains)])

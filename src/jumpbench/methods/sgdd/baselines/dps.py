@@ -51,22 +51,27 @@ class DPS:
         values = mean_values(denoisers, likelihood, n_draws=1)
         last = prior.denoisers([CLEAN], 0)[0]
 
-        def run(size: int) -> Tensor:
-            x = prior.noise(size, generator)
+        def run(chains: Tensor) -> Tensor:
+            x = prior.noise(len(chains), generator)
             for (t, s), value in zip(pairwise(times), values, strict=True):
-                log_ratios = drawn_log_ratios(value, x, prior.n_states, generator)
+                log_ratios = drawn_log_ratios(value, x, chains, prior.n_states, generator)
                 law = tilted_step(prior, x, log_ratios, t, s)
                 x = sample_categorical(law, generator).to(x.dtype)
             return last(x, generator).long()
 
         states = prior.length * (prior.n_states - 1) + 1
-        calls = sum(1 + states * denoiser.network_calls for denoiser in denoisers)
-        info = SamplerInfo(None, calls + last.network_calls, self.n_steps * states)
-        return in_chunks(run, n_chains, self.chunk), info
+        info = SamplerInfo(
+            None,
+            sum(1 + states * d.network_calls for d in denoisers) + last.network_calls,
+            sum(1 + states * d.counted_calls for d in denoisers),
+            self.n_steps * states,
+            sum(1 + d.network_calls for d in denoisers) + 1,
+        )
+        return in_chunks(run, likelihood, n_chains, self.chunk, generator.device), info
 
 
 def drawn_log_ratios(
-    value: MeanValue, x: Tensor, n_states: int, generator: torch.Generator
+    value: MeanValue, x: Tensor, chains: Tensor, n_states: int, generator: torch.Generator
 ) -> Tensor:
     """value(x') - value(x), (B, D, N), with fresh draws at all one-site neighbours x' of x."""
     length = x.shape[1]
@@ -75,7 +80,7 @@ def drawn_log_ratios(
     token = (x[..., None] + shift).remainder_(n_states)
     neighbours = x[:, None, None].expand(-1, length, n_states - 1, -1).contiguous()
     neighbours.diagonal(dim1=1, dim2=3).copy_(token.transpose(1, 2))
-    there, here = value(neighbours, generator), value(x, generator)
+    there, here = value(neighbours, chains, generator), value(x, chains, generator)
     ratios = there.new_zeros(*x.shape, n_states)
     return ratios.scatter_(2, token.long(), there - here[:, None, None])
 
@@ -102,8 +107,10 @@ class ExactDPS:
             ValueError: the likelihood does not factor over sites.
         """
         table = likelihood.site_log_likelihood()
-        if table is None:
-            raise ValueError("exact DPS needs a likelihood that factors over sites")
+        if table is None or table.ndim != 2:
+            raise ValueError(
+                "exact DPS needs a likelihood that factors over sites, the same for all chains"
+            )
         n_states, length = prior.n_states, prior.length
         symbols = torch.arange(n_states)[:, None].expand(-1, length)
         laws = []
@@ -117,4 +124,5 @@ class ExactDPS:
         for kernel in SiteKernel.stack(torch.stack(laws)):
             x = kernel(x + row, generator)
         x = prior.denoisers([CLEAN], 0)[0](x, generator)
-        return x.long(), SamplerInfo(None, 2 * self.n_steps + 1, self.n_steps)
+        info = SamplerInfo(None, 2 * self.n_steps + 1, 2 * self.n_steps, self.n_steps, self.n_steps + 1)
+        return x.long(), info

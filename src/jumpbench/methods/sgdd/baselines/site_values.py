@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from jumpbench.methods.sgdd.likelihoods import Likelihood
+from jumpbench.methods.sgdd.likelihoods import IMPOSSIBLE, Likelihood
 from jumpbench.methods.sgdd.prior import Transition
 from jumpbench.methods.sgdd.site_kernel import SiteKernel
 
-MeanValue = Callable[[Tensor, torch.Generator], Tensor]
+MeanValue = Callable[[Tensor, Tensor, torch.Generator], Tensor]
 _MOST_SUMS = 4096
 _TOGETHER = 16
 
@@ -17,7 +17,9 @@ _TOGETHER = 16
 def mean_values(
     denoisers: Sequence[Transition], likelihood: Likelihood, n_draws: int
 ) -> list[MeanValue]:
-    """For each denoiser, a function from x (..., D) to the mean of log p(y|x_0) (...).
+    """For each denoiser, a function from x (B, ..., D) to the mean of log p(y|x_0) (B, ...).
+
+    It is called with the numbers (B,) of the chains that the rows of x belong to.
 
     The mean is over ``n_draws`` independent clean draws per state. If moves and likelihood factor
     over sites, the sum of a site's terms is drawn in one go from its exact law
@@ -30,9 +32,9 @@ def mean_values(
             return sums.mean_values(denoisers)
 
     def direct(denoiser: Transition) -> MeanValue:
-        def mean_value(x: Tensor, generator: torch.Generator) -> Tensor:
-            draws = [likelihood.log_likelihood(denoiser(x, generator)) for _ in range(n_draws)]
-            return torch.stack(draws).mean(0)
+        def mean_value(x: Tensor, chains: Tensor, generator: torch.Generator) -> Tensor:
+            draws = (denoiser(x, generator) for _ in range(n_draws))
+            return torch.stack([likelihood.log_likelihood(x0, chains) for x0 in draws]).mean(0)
 
         return mean_value
 
@@ -66,7 +68,11 @@ class SiteSums:
 
     @classmethod
     def of(cls, table: Tensor, n_draws: int) -> "SiteSums | None":
-        """For a table (D, N); None if there are too many different sums to tabulate."""
+        """For a table (D, N); None if there are too many different sums to tabulate, if each
+        chain has a table of its own, or if some values are impossible: they leave no digits.
+        """
+        if table.ndim != 2 or bool((table <= IMPOSSIBLE).any()):
+            return None
         rows, row_of_site = table.double().cpu().unique(dim=0, return_inverse=True)
         most = max(len(_distinct(row)[0]) for row in rows)
         if most**n_draws > 2**22:
@@ -103,7 +109,7 @@ class SiteSums:
     def _mean_value(self, kernel: SiteKernel, means: Tensor, width: int) -> MeanValue:
         alike = len(self.values) == 1
 
-        def mean_value(x: Tensor, generator: torch.Generator) -> Tensor:
+        def mean_value(x: Tensor, chains: Tensor, generator: torch.Generator) -> Tensor:
             rows = self.row_of_site.to(x.device)
             outcome = kernel(x if alike else x + rows * self.n_states, generator)
             outcome = outcome if alike else outcome + rows * width

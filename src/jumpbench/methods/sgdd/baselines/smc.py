@@ -52,23 +52,26 @@ class SMC:
         values = mean_values(denoisers, likelihood, n_draws=1)
         last = prior.denoisers([CLEAN], 0)[0]
 
-        def run(size: int) -> Tensor:
-            shape = (size, self.particles)
+        def run(chains: Tensor) -> Tensor:
+            shape = (len(chains), self.particles)
             x = prior.noise(math.prod(shape), generator).view(*shape, -1)
-            value = torch.zeros(shape, device=x.device)
+            value = torch.zeros(shape, device=x.device, dtype=torch.float64)
             for move, draw_value in zip(moves, values, strict=True):
                 x = move(x, generator)
-                draws = torch.stack([draw_value(x, generator) for _ in range(self.n_draws)])
+                draws = torch.stack([draw_value(x, chains, generator) for _ in range(self.n_draws)])
                 new_value = draws.logsumexp(0) - math.log(self.n_draws)
                 parents = multinomial(self.temperature * (new_value - value), generator)
                 x, value = take(x, parents), take(new_value, parents)
-            one = torch.randint(self.particles, (size,), generator=generator, device=x.device)
-            return last(x[torch.arange(size, device=x.device), one], generator).long()
+            one = torch.randint(self.particles, shape[:1], generator=generator, device=x.device)
+            return last(x[torch.arange(len(x), device=x.device), one], generator).long()
 
-        calls = sum(1 + self.n_draws * denoiser.network_calls for denoiser in denoisers)
+        calls = sum(1 + self.n_draws * d.network_calls for d in denoisers)
+        counted = sum(1 + self.n_draws * d.counted_calls for d in denoisers)
         info = SamplerInfo(
             None,
             self.particles * calls + last.network_calls,
+            self.particles * counted,
             self.n_steps * self.particles * self.n_draws,
+            sum(1 + d.network_calls for d in denoisers) + 1,
         )
-        return in_chunks(run, n_chains, self.chunk), info
+        return in_chunks(run, likelihood, n_chains, self.chunk, generator.device), info

@@ -46,16 +46,21 @@ class SVDD:
         values = mean_values(denoisers, likelihood, self.n_draws)
         last = prior.denoisers([CLEAN], 0)[0]
 
-        def run(size: int) -> Tensor:
-            x = prior.noise(size, generator)
-            chains = torch.arange(size, device=x.device)
+        def run(chains: Tensor) -> Tensor:
+            x = prior.noise(len(chains), generator)
+            rows = torch.arange(len(x), device=x.device)
             for move, value in zip(moves, values, strict=True):
                 candidates = move(x[:, None].expand(-1, self.candidates, -1), generator)
                 # Candidates are exchangeable: the first of equally good ones is a random one.
-                x = candidates[chains, value(candidates, generator).argmax(1)]
+                x = candidates[rows, value(candidates, chains, generator).argmax(1)]
             return last(x, generator).long()
 
         tried = self.candidates * self.n_draws
-        calls = sum(1 + tried * denoiser.network_calls for denoiser in denoisers)
-        info = SamplerInfo(None, calls + last.network_calls, self.n_steps * tried)
-        return in_chunks(run, n_chains, self.chunk), info
+        info = SamplerInfo(
+            None,
+            sum(1 + tried * d.network_calls for d in denoisers) + last.network_calls,
+            sum(1 + tried * d.counted_calls for d in denoisers),
+            self.n_steps * tried,
+            sum(1 + d.network_calls for d in denoisers) + 1,
+        )
+        return in_chunks(run, likelihood, n_chains, self.chunk, generator.device), info

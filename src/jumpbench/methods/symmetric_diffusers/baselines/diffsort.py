@@ -16,25 +16,24 @@ from jumpbench.methods.symmetric_diffusers.evaluation import ListScores
 from jumpbench.networks.sorting_networks import (
     Comparators,
     SoftSortingNetwork,
+    cauchy_sigmoid,
     odd_even,
-    optimal_sigmoid,
 )
-from jumpbench.processes.permutations import apply
+from jumpbench.processes.permutations import inverse
 
-BLOCK = 4  # rows whose mean squared errors the public code averages; it adds up the blocks
+BLOCK = 4  # objects of a block of the hard loss
 
 
 class DiffSort(OrderingBaseline):
     """Binary cross-entropy of the soft permutation matrix (Petersen et al. 2022).
 
-    With ``hard_weight`` also the squared error between the objects as ordered by the error-free
-    network (hard forwards, soft backwards) and as they should be (Kim et al. 2024): that weight
-    times the sum over places of the mean squared error of an object, divided by four, which is
-    the scale of the public code (it sums means over blocks of four rows).
+    With ``hard_weight`` also that weight times :func:`block_loss` of the error-free network (hard
+    forwards, soft backwards; Kim et al. 2024).
 
     Args:
         network: lists ``(B, n, ...)`` -> scores ``(B, n)``, ascending in the true order.
-        steepness, comparators, sigmoid: of the sorting network.
+        steepness, comparators, sigmoid: of the sorting network. The default sigmoid is the one that
+            the public code of both methods runs (it parses another and does not pass it on).
         hard_weight: 0 for DiffSort; the loss weight of error-free DiffSort.
     """
 
@@ -45,7 +44,7 @@ class DiffSort(OrderingBaseline):
         optimizer: Callable[[Any], Optimizer],
         rate: Callable[[Optimizer], LRScheduler] | None = None,
         comparators: Callable[[int], Comparators] = odd_even,
-        sigmoid: Callable[[Tensor], Tensor] = optimal_sigmoid,
+        sigmoid: Callable[[Tensor], Tensor] = cauchy_sigmoid,
         hard_weight: float = 0.0,
         scores: Callable[[], ListScores] = ListScores,
         seed: int = 0,
@@ -67,7 +66,7 @@ class DiffSort(OrderingBaseline):
         with torch.autocast(self.device.type, enabled=False):
             loss = matrix_loss(self.soft(ranks)[1], order)
             if self.hard is not None:
-                loss = loss + self.hard_weight * object_loss(self.hard(ranks)[1], objects, order)
+                loss = loss + self.hard_weight * block_loss(self.hard(ranks)[1], objects, order)
         self.log("train/loss", loss.detach())
         return loss
 
@@ -81,7 +80,23 @@ def matrix_loss(mixing: Tensor, order: Tensor) -> Tensor:
     return F.binary_cross_entropy(mixing.clamp(0, 1), truth)  # rounding may leave [0, 1]
 
 
-def object_loss(mixing: Tensor, objects: Tensor, order: Tensor) -> Tensor:
-    """Sum over places / 4 of the mean squared error of the objects there, mean over lists."""
-    found = mixing @ objects.flatten(2).to(mixing.dtype)
-    return F.mse_loss(found, apply(order, objects).flatten(2)) * (order.shape[-1] / BLOCK)
+def block_loss(mixing: Tensor, objects: Tensor, order: Tensor) -> Tensor:
+    """Squared error of the order inside blocks of consecutive objects as presented.
+
+    ``mixing`` (B, n, n) is a hard permutation matrix with gradient, place by object. The public
+    code cuts the presented list into blocks of four, a last block of five taking what would be a
+    block of one. In each, the block's objects in the order of the places that the network gives
+    them (the matrix restricted to these places) are compared with their true relative order: the
+    mean squared error of a block, summed over blocks.
+    """
+    features, places = objects.flatten(2).to(mixing.dtype), mixing.detach().argmax(1)
+    true_places, loss = inverse(order), mixing.new_zeros(())
+    n = order.shape[-1]
+    ends = [end for end in range(BLOCK, n, BLOCK) if n - end > 1]
+    for low, high in zip([0, *ends], [*ends, n], strict=True):
+        rows = places[:, low:high].sort(-1).values  # (B, m): where the block's objects stand
+        block = mixing[..., low:high].gather(1, rows.unsqueeze(-1).expand(-1, -1, high - low))
+        ordered = true_places[:, low:high].argsort(-1).unsqueeze(-1)
+        own = features[:, low:high]
+        loss = loss + F.mse_loss(block @ own, own.gather(1, ordered.expand_as(own)))
+    return loss

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from jumpbench.data.lists import Batch
-from jumpbench.data.tsp_local_search import multi_start
-from jumpbench.data.tsp_solvers import held_karp, solve_lkh, solve_ortools, tour_length
 from jumpbench.errors import UserError
 from jumpbench.methods.base import Method
+from jumpbench.solvers.tour_search import multi_start
+from jumpbench.solvers.tour_solvers import held_karp, solve_lkh, solve_ortools, tour_length
 
 Solver = Callable[[Tensor, torch.Generator], Tensor]
 

@@ -5,8 +5,8 @@ import itertools
 import pytest
 import torch
 
-from jumpbench.data.tsp_local_search import local_search, multi_start, random_tours
-from jumpbench.data.tsp_solvers import tour_length
+from jumpbench.solvers.tour_search import local_search, multi_start, random_tours
+from jumpbench.solvers.tour_solvers import tour_length
 
 
 def plain_neighbours(tour, or_opt):

@@ -9,8 +9,8 @@ import itertools
 import torch
 from torch import Tensor
 
-from jumpbench.data.tsp_local_search import multi_start
 from jumpbench.errors import UserError
+from jumpbench.solvers.tour_search import multi_start
 
 HELD_KARP_LIMIT = 12
 INTEGER_SCALE = 10_000_000  # integer solvers see unit-square distances with seven digits

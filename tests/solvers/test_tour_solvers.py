@@ -6,7 +6,8 @@ import itertools
 import pytest
 import torch
 
-from jumpbench.data.tsp_solvers import (
+from jumpbench.errors import UserError
+from jumpbench.solvers.tour_solvers import (
     canonical_tour,
     held_karp,
     solve_lkh,
@@ -14,7 +15,6 @@ from jumpbench.data.tsp_solvers import (
     solve_tours,
     tour_length,
 )
-from jumpbench.errors import UserError
 
 
 def points(batch, n, seed=0):
@@ -59,7 +59,7 @@ def test_labels_beyond_held_karp_are_near_optimal():
     # 2-opt and or-opt from 20 starts at n = 12 must find the optimum of nearly all instances;
     # below 0.1 percent mean gap (a bare 2-opt start has more than 2 percent)
     coords = points(40, 12, seed=5)
-    from jumpbench.data.tsp_local_search import multi_start
+    from jumpbench.solvers.tour_search import multi_start
 
     found = multi_start(coords, 20, torch.Generator().manual_seed(0), or_opt=True)
     exact = tour_length(coords, held_karp(coords))
