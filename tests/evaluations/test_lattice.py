@@ -12,8 +12,9 @@ from jumpbench.metrics.lattice import lattice_metrics
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.base import Target
-from jumpbench.targets.enumeration import enumerate_law, ising_torus
+from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
+from jumpbench.targets.kaufman import ising_torus
 from jumpbench.targets.potts import Potts
 
 
@@ -68,8 +69,8 @@ def test_a_users_target_is_judged_against_its_own_samples():
     shift = float((probs / probs.sum() - law.probs) @ energy.double())
     error = law.std(energy) * math.sqrt(2 / 4000)
     assert abs(bad["energy_error"] - shift) < 4 * error
-    # The favoured symbol's site is only seen by the marginals: 2.5 sites' worth of it is moved.
-    assert wrong_site["marginal_error"] > 5 * wrong_site["marginal_error_floor"]
+    # Which site has the favoured symbol, only the marginals see.
+    assert wrong_site["marginal_error"] > 2 * wrong_site["marginal_error_floor"]
 
 
 def test_true_samples_may_lie_in_the_folder_of_a_run(tmp_path):

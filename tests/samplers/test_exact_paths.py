@@ -8,8 +8,7 @@ import itertools
 import pytest
 import torch
 
-from jumpbench.samplers.gillespie import gillespie
-from jumpbench.samplers.uniformisation import uniformisation
+from jumpbench.samplers.exact_paths import gillespie, uniformisation
 from jumpbench.samplers.weights import PathIntegral
 
 N, D, CHAINS = 3, 2, 40_000

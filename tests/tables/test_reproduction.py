@@ -17,7 +17,8 @@ from jumpbench.tables.plan import plan_run
 def test_one_command_makes_the_table_and_all_its_files(project, capsys):
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
     shown = capsys.readouterr().out
-    assert "Toy (smoke scale)" in shown and "paper 0.50" in shown and "○ The fair coin" in shown
+    assert "Smoke run of: Toy (smoke scale)" in shown and "paper 0.50" not in shown
+    assert "○ The fair coin" in shown and "smoke: not judged" in shown
     assert max(map(len, shown.splitlines()[:-1])) <= 100
     record = table_json(project)
     assert record["table"] == "toy/coins" and record["scale"] == "smoke"
@@ -162,15 +163,15 @@ def test_a_gpu_that_is_not_there_is_named(project, capsys):
 
 def test_the_table_grows_while_runs_end(project, monkeypatch):
     seen = []
-    from jumpbench.tables.engine import Reproduction
+    from jumpbench.tables.reproduction import Reproduction
 
-    monkeypatch.setattr("jumpbench.tables.engine.REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr("jumpbench.tables.reproduction.REFRESH_SECONDS", 0.0)
     write = Reproduction.write
 
-    def spy(self, figures=False):
-        record = write(self, figures)
-        seen.append(sum(cell["status"] == "measured" for cell in record["cells"]))
-        return record
+    def spy(self, final=False):
+        view = write(self, final)
+        seen.append(sum(cell.status == "measured" for cell in view.cells))
+        return view
 
     monkeypatch.setattr(Reproduction, "write", spy)
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
@@ -185,24 +186,6 @@ def test_small_is_compared_and_its_claims_are_decided(project, capsys):
     assert verdicts["fair", "large n"] == "match" and verdicts["biased", "small n"] == "worse"
     assert verdicts["walk", "small n"] is None
     assert "✔ The fair coin is lowest" in capsys.readouterr().out
-
-
-def test_a_mirror_is_named_after_table_and_row(project, monkeypatch):
-    made = []
-    monkeypatch.setattr("jumpbench.tables.training._wandb_key", lambda: True)
-
-    def mirror(**settings):
-        made.append(settings)
-        from lightning.pytorch.loggers import CSVLogger
-
-        return CSVLogger(settings["save_dir"])
-
-    monkeypatch.setattr("toys.mirror", mirror, raising=False)
-    chosen = ["rows=fair", "columns=small n", "+logger._target_=toys.mirror"]
-    assert main(["table", "toy/coins", "scale=smoke", *chosen]) == 0
-    (settings,) = made
-    assert (settings["group"], settings["job_type"]) == ("toy/coins", "fair")
-    assert settings["id"] == plan_run("toy/coin").hash
 
 
 def test_two_processes_train_one_run(project):

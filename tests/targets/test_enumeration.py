@@ -5,8 +5,9 @@ import torch
 
 from jumpbench.errors import UserError
 from jumpbench.metrics.lattice import equal_symbol_probability, majority_fraction
-from jumpbench.targets.enumeration import all_states, enumerate_law, ising_torus
+from jumpbench.targets.enumeration import all_states, enumerate_law
 from jumpbench.targets.ising import Ising
+from jumpbench.targets.kaufman import ising_torus
 from jumpbench.targets.potts import Potts
 
 F64 = torch.float64

@@ -1,6 +1,7 @@
 """Simulating jump processes on a time grid: Euler and tau-leaping, all sites at once."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -83,7 +84,7 @@ def _grid(
         times = times if times.is_floating_point() else times.to(torch.get_default_dtype())
         weights = times.diff().abs() if weights is None else weights
     else:
-        lengths = [abs(b - a) for a, b in zip(times[:-1], times[1:], strict=True)]
+        lengths = [abs(b - a) for a, b in pairwise(times)]
         weights = lengths if weights is None else weights
     if isinstance(weights, Tensor):
         weights = weights.to(device)

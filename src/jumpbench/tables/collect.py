@@ -8,11 +8,10 @@ from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.tables.cells import Cell, Value, uncertainty, verdict
-from jumpbench.tables.execute import failure_status
 from jumpbench.tables.grid import GridCell
 from jumpbench.tables.language import Column, Metric, Row, Table
 from jumpbench.tables.plan import Run
-from jumpbench.tables.store import read_failure, read_metrics
+from jumpbench.tables.store import failure_status, read_failure, read_metrics
 
 
 class Records:

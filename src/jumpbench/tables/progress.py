@@ -103,7 +103,7 @@ class Terminal:
         made = self._done + self._failed
         text = f"{made}/{self._total}" + (f", {self._failed} failed" if self._failed else "")
         left = self._left()
-        return text + (f", about {_duration(left)} left" if left else "")
+        return text + (f", about {_duration(left)} left" if left and left >= 1 else "")
 
     def _left(self) -> float | None:
         """Seconds until all runs are made: the present ones', and as long for each further one."""
@@ -130,7 +130,7 @@ class Terminal:
         pace = self._paces.setdefault(run.hash, Pace(time.monotonic()))
         pace.reached(stage, done, total, time.monotonic())
         state = f"{stage} {done}" + (f"/{total}" if total else "")
-        if left := pace.left():
+        if (left := pace.left()) and left >= 1:
             state += f", {_duration(left)} left"
         if self._plain and pace.last_at - self._told.get(run.hash, 0.0) >= PLAIN_SECONDS:
             self._told[run.hash] = pace.last_at
@@ -164,6 +164,9 @@ class Terminal:
         if run.hash not in self._waited:
             self._waited.add(run.hash)
             self._line(f"waiting for {run.id}, which another process is making")
+
+    def noted(self, run: Run, message: str) -> None:
+        self._line(f"{run.id}: {message}", "yellow")
 
     def _line(self, text: str, style: str = "") -> None:
         self._console.print(words(self._console, text, style), soft_wrap=True)

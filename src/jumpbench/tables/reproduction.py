@@ -89,8 +89,9 @@ class Reproduction:
         labels: dict[str, dict[str, str]] = {}
         for cell in self.part:
             for run in cell.runs:
-                row = {"group": self.table.id, "job_type": cell.row.name}
-                labels.setdefault(run.hash, row)
+                place = {"table": self.table.id, "scale": self.selection.scale}
+                place |= {"row": cell.row.name, "column": cell.column.name}
+                labels.setdefault(run.hash, place)
         return labels
 
     def _refresh(self) -> None:

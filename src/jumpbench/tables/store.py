@@ -8,7 +8,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from jumpbench.errors import UserError
+from jumpbench.errors import DataMissing, UserError
 from jumpbench.files import make_folder, write_atomic
 
 
@@ -37,11 +37,29 @@ def read_metrics(folder: Path) -> dict[str, Any] | None:
     path = folder / "metrics.json"
     if not path.exists():
         return None
+    if not path.is_file():
+        raise UserError(f"{path} is no file; remove it and call again")
     remedy = "delete it and call again, and the run is made anew from its last checkpoint"
     record = read_json(path, remedy)
     if not isinstance(record, dict) or not isinstance(record.get("metrics"), dict):
         raise UserError(f"{path} is damaged (no metrics in it); {remedy}")
+    if (owner := record.get("run", run_hash(folder))) != run_hash(folder):
+        raise UserError(f"{path} belongs to another run ({owner}); {remedy}")
     return record
+
+
+def run_hash(folder: Path) -> str:
+    """The hash of the run whose folder this is (``NAME-HASH``)."""
+    return folder.name.rsplit("-", 1)[-1]
+
+
+def failure_status(folder: Path) -> str:
+    """``data-missing`` or ``failed``: how a cell reports the run's last error."""
+    try:
+        kind = json.loads((folder / "error.json").read_text())["kind"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return "failed"
+    return "data-missing" if kind == DataMissing.__name__ else "failed"
 
 
 def read_failure(folder: Path) -> str | None:

@@ -5,7 +5,6 @@ from functools import partial
 
 import pytest
 import torch
-from jumpbench.targets.enumeration import enumerate_law
 from lightning import Trainer
 from torch import nn
 
@@ -20,6 +19,7 @@ from jumpbench.networks.locally_equivariant import LocallyEquivariantPerceptron
 from jumpbench.networks.state_perceptron import StatePerceptron
 from jumpbench.processes.schedules import ModifiedLogLinear
 from jumpbench.targets.base import Target
+from jumpbench.targets.enumeration import enumerate_law
 
 
 class Energy(Target, nn.Module):

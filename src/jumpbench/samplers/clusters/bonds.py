@@ -21,8 +21,8 @@ def bond_probability(target: LatticeTarget) -> float:
     name = type(target).__name__
     if not is_lattice(target):
         raise UserError(
-            "cluster moves need a lattice target (size, pair, field, grid, energy; such as Ising or "
-            f"Potts), not {name}: use a single-site sampler"
+            "cluster moves need a lattice target (size, pair, field, grid, energy), such as Ising "
+            f"and Potts, not {name}: use a single-site sampler"
         )
     pair, same = target.pair, torch.eye(target.n_states, dtype=torch.bool)
     equal, different = pair[same], pair[~same]
