@@ -25,6 +25,8 @@ from jumpbench.methods.sgdd.schedule import (
 
 __all__ = [
     "DPS",
+    "SMC",
+    "SVDD",
     "DenoiserPrior",
     "ExactDPS",
     "ExactStep",
@@ -34,8 +36,6 @@ __all__ = [
     "Prior",
     "ProductPrior",
     "Reward",
-    "SMC",
-    "SVDD",
     "ScorePrior",
     "SiteLikelihood",
     "SplitGibbs",
