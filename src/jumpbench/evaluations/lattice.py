@@ -13,8 +13,9 @@ from jumpbench.metrics.states import energies, energy_law, energy_levels, state_
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.weights import effective_sample_size, log_normaliser
 from jumpbench.targets.base import DiscreteTarget
-from jumpbench.targets.enumeration import enumerate_law, ising_torus
+from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
+from jumpbench.targets.kaufman import ising_torus
 from jumpbench.targets.potts import Potts
 
 

@@ -20,6 +20,7 @@ from jumpbench.paths import outputs_root
 from jumpbench.tables import composition
 from jumpbench.tables.composition import composed, copied_nodes, explained, with_copies
 from jumpbench.tables.composition import experiments as experiments
+from jumpbench.tables.constructors import check_allowed
 from jumpbench.tables.identity import identity, is_anonymous
 
 _NEED_KEYS = {"experiment", "copy", "overrides"}
@@ -117,6 +118,10 @@ def _plan(experiment: str, config: DictConfig, passed_on: tuple[str, ...]) -> Ru
     except OmegaConfBaseException as error:
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
     assert isinstance(plain, dict)
+    try:
+        check_allowed(plain)
+    except UserError as error:
+        raise UserError(f"experiment {experiment}: {error}") from None
     plain["needs"] = {key: f"run:{run.hash}" for key, run in needs.items()}
     name = re.sub(r"[^A-Za-z0-9._=+-]+", "-", str(plain["name"]))
     return Run(experiment.split("/")[0], name, identity(plain), plain, needs)

@@ -12,7 +12,7 @@ from jumpbench.targets.changes import Delta, at_site
 
 
 class StepInfo(NamedTuple):
-    """Share of accepted proposals (0-d), None if nothing is proposed; likelihood evaluations."""
+    """Share of accepted proposals (B,), None if nothing is proposed; likelihood evaluations."""
 
     acceptance: Tensor | None
     evaluations: int
@@ -52,7 +52,7 @@ class MetropolisStep:
             paper's code does. A start at x is right only once the chain has forgotten it.
     """
 
-    def __init__(self, n_proposals: int = 10, from_previous: bool = False) -> None:
+    def __init__(self, n_proposals: int, from_previous: bool = False) -> None:
         self.n_proposals, self.from_previous = n_proposals, from_previous
 
     def __call__(
@@ -64,12 +64,14 @@ class MetropolisStep:
         n_states: int,
         generator: torch.Generator,
     ) -> tuple[Tensor, StepInfo]:
-        start = previous if self.from_previous else x
+        # Small integers: a step is spent on moving states about.
+        dtype = torch.uint8 if n_states <= 256 else x.dtype
+        anchor, start = x.to(dtype), (previous if self.from_previous else x).to(dtype)
         delta, commit = likelihood.changes(start)
         z, info = single_site_metropolis(
-            tied(delta, x, penalty), start, self.n_proposals, n_states, generator, commit
+            tied(delta, anchor, penalty), start, self.n_proposals, n_states, generator, commit
         )
-        return z, StepInfo(info.acceptance.double().mean(), self.n_proposals + 1)
+        return z.to(x.dtype), StepInfo(info.acceptance.double(), self.n_proposals + 1)
 
 
 class ExactStep:
