@@ -1,9 +1,12 @@
 """Means of what a sampler says about each of its samples."""
 
+from torch import Tensor
+
+from jumpbench.evaluations.base import Evaluation
 from jumpbench.samplers.draws import Draws
 
 
-class MeanExtras:
+class ExtraMeans(Evaluation):
     """The mean over all samples of every extra with one number a sample, under its name."""
 
     def __init__(self) -> None:
@@ -13,7 +16,7 @@ class MeanExtras:
         self._sums: dict[str, float] = {}
         self._counts: dict[str, int] = {}
 
-    def update(self, draws: Draws) -> None:
+    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
         for name, value in draws.extras.items():
             if value.ndim == 1:
                 self._sums[name] = self._sums.get(name, 0.0) + float(value.double().sum())

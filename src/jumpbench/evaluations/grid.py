@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import MeanExtras
+from jumpbench.evaluations.extras import ExtraMeans
 from jumpbench.metrics.histogram import hellinger, sampling_floor, total_variation
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
@@ -41,7 +41,7 @@ class GridEvaluation(Evaluation):
     def __init__(self, target: KnownPair, floor_replicates: int = 64, seed: int = 0) -> None:
         self.truth, self.prior = target.marginal(), target.prior_marginal()
         self.floor_replicates, self.seed = floor_replicates, seed
-        self.extras = MeanExtras()
+        self.extras = ExtraMeans()
         self.reset()
 
     def reset(self) -> None:
@@ -52,7 +52,7 @@ class GridEvaluation(Evaluation):
         size = len(self.truth)
         cell = draws.samples[:, 0] * size + draws.samples[:, 1]
         self.counts += torch.bincount(cell, minlength=size**2).view(size, size)
-        self.extras.update(draws)
+        self.extras.update(draws, kept)
 
     def sampled(self) -> Tensor:
         """Empirical law (N, N) of the two sites, float64."""

@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.processes.schedules import as_tensor
-from jumpbench.samplers.categorical import sample_categorical
 
 
 def working_dtype(value: Tensor | float) -> torch.dtype:
@@ -173,4 +173,5 @@ class SiteProcess(ABC):
     def _per_reach(self, x: Tensor, clean: Tensor, noise: Tensor | float) -> Tensor:
         """clean / P(x_i | x_0), 0 where x cannot be reached."""
         reach = self.likelihood(x, noise, clean.dtype)
-        return torch.where(reach > 0, clean / reach, torch.zeros_like(clean))
+        # 1 in place of 0, so that no gradient is 0/0 where nothing is reached.
+        return torch.where(reach > 0, clean / torch.where(reach > 0, reach, 1.0), 0.0)
