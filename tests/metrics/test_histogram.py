@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from jumpbench.metrics.histogram import (
-    HistogramHellinger,
-    HistogramTotalVariation,
-    hellinger,
-    sampling_floor,
-    total_variation,
-)
+from jumpbench.metrics.histogram import hellinger, sampling_floor, total_variation
+from jumpbench.metrics.histogram_metrics import HistogramHellinger, HistogramTotalVariation
 
 
 @pytest.fixture

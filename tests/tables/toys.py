@@ -114,7 +114,7 @@ title: Toy
 about: Coins of several biases.
 cost: A
 metrics:
-  mean: {label: mean, better: lower, digits: 2, floor: floor, seed_std: 0.02}
+  mean: {label: mean, better: lower, digits: 2, perfect: floor, seed_std: 0.02}
 experiment: toy/coin
 rows:
   - {name: fair, overrides: [method.bias=0.5]}

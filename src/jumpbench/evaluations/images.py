@@ -1,90 +1,185 @@
-"""Reconstructions of binary images against the images that were measured."""
+"""Judging generated images by a classifier that the suite trains, and by Inception features."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from jumpbench.errors import UserError
+from jumpbench.errors import DataMissing, UserError
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.metrics.frechet import (
+    FeatureMoments,
+    frechet_distance,
+    inception_score,
+    nearest_hamming,
+)
+from jumpbench.networks.image_classifier import ImageClassifier
 from jumpbench.samplers.draws import Draws
 
-ARTIFACTS = "samples.pt"
+SURE = 0.9
 
 
-def psnr(image: Tensor, truth: Tensor) -> Tensor:
-    """-10 log10(mean squared error + 1e-8) of images (B, D) with values in [0, 1], float64 (B,).
+class ImageScores(Evaluation):
+    """Scores of images in the eyes of a small classifier. None of them is an FID.
 
-    80 dB at most. A wrong bit of 1,024 gives 30.1 dB.
-    """
-    error = (image.double() - truth.double()).square().mean(-1)
-    return -10 * torch.log10(error + 1e-8)
+    Results:
 
-
-class BinaryImageEvaluation(Evaluation):
-    """Bits (B, D) against the batch's ``states``.
-
-    Results: ``psnr`` and its standard deviation over images ``psnr_std``; ``accuracy``, the
-    percentage of images that the classifier takes for what it takes the truth for (and
-    ``accuracy_std``, that of a yes or no); ``wrong_bits``, percent; means of the extras.
-    Artifacts: ``truth``.
+    - ``classifier_frechet``: Frechet distance in the classifier's features to training images;
+    - ``confident``: share of images with a class probability above 0.9;
+    - ``classes``: number of classes that some image belongs to; ``classifier_score``: the formula
+      of the Inception score on the classifier's probabilities;
+    - ``nearest_hamming`` (binary images): mean number of pixels that differ from the nearest
+      training image; ``mean``: mean pixel over M; ``black``: share of images without any lit pixel;
+    - ``bound``, ``bound_error``, ``bits_per_dim``: mean of the draws' ``bound`` in nats per image,
+      its standard error over images, and in bits per site.
 
     Args:
-        classifier: bits (B, D) -> logits; None: no accuracy.
-        weights: folder of the run that trained it, whose artifact ``network`` is loaded.
+        classifier: the network, without weights.
+        folder: of the run that trained it (its artifacts).
+        shown: images kept for figures.
 
     Raises:
-        UserError: weights that are missing or do not fit.
+        UserError: images of another size than the reference.
     """
 
-    def __init__(
-        self, classifier: nn.Module | None = None, weights: str | Path | None = None
-    ) -> None:
-        self.classifier, self.weights = classifier, weights
-        self.extras = ExtraMeans()
+    def __init__(self, classifier: ImageClassifier, folder: str, shown: int = 100) -> None:
+        self.classifier, self.folder, self.shown = classifier, folder, shown
+        self._reference: dict[str, Any] = {}
         self.reset()
 
-    def keep(self, batch: Any) -> dict[str, Tensor]:
-        return {"states": batch["states"].to(torch.uint8)}
-
     def reset(self) -> None:
-        self.truth: list[Tensor] = []
-        self.samples: list[Tensor] = []
-        self.extras.reset()
+        self._images: list[Tensor] = []
+        self._bounds: list[Tensor] = []
+        self._path: Tensor | None = None
 
     def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
-        self.truth.append(kept["states"].long())
-        self.samples.append(draws.samples)
-        self.extras.update(draws, kept)
+        self._images.append(draws.samples.to(torch.int16))
+        if "bound" in draws.extras:
+            self._bounds.append(draws.extras["bound"].double().flatten())
+        if self._path is None and "path" in draws.extras:
+            self._path = draws.extras["path"]
 
     def results(self) -> dict[str, float]:
-        samples, truth = torch.cat(self.samples), torch.cat(self.truth)
-        each = psnr(samples, truth)
-        values = self.extras.results() | {
-            "psnr": float(each.mean()),
-            "psnr_std": float(each.std()) if len(each) > 1 else 0.0,
-            "wrong_bits": 100 * float((samples != truth).double().mean()),
+        images = torch.cat(self._images)
+        reference = self._load(images)
+        features, probabilities = self.classifier.judged(images)
+        moments = FeatureMoments()
+        moments.update(features)
+        values = {
+            "classifier_frechet": frechet_distance(
+                *moments.compute(), reference["mean"], reference["covariance"]
+            ),
+            "classifier_score": inception_score(probabilities),
+            "confident": float((probabilities.amax(1) > SURE).double().mean()),
+            "classes": float(len(probabilities.argmax(1).unique())),
+            "mean": float(images.double().mean()) / self.classifier.maximum,
+            "black": float((images.flatten(1) == 0).all(1).double().mean()),
         }
-        if self.classifier is not None:
-            classifier = self._trained()
-            with torch.no_grad():
-                same = classifier(samples).argmax(-1) == classifier(truth).argmax(-1)
-            share = float(same.double().mean())
-            values |= {"accuracy": 100 * share, "accuracy_std": 100 * (share * (1 - share)) ** 0.5}
-        return values
+        if self.classifier.maximum == 1 and len(reference["nearest"]):
+            distances = nearest_hamming(images, reference["nearest"])
+            values["nearest_hamming"] = float(distances.double().mean())
+        return values | self._likelihood(images[0].numel())
 
     def artifacts(self) -> dict[str, Any]:
-        return {"truth": torch.cat(self.truth).to(torch.uint8)}
+        found: dict[str, Any] = {"images": torch.cat(self._images)[: self.shown]}
+        if self._path is not None:
+            found["path"] = self._path
+        return found
 
-    def _trained(self) -> nn.Module:
-        if self.weights is not None:
-            path = Path(self.weights) / ARTIFACTS
-            try:
-                saved = torch.load(path, map_location="cpu", weights_only=True)
-                self.classifier.load_state_dict(saved["network"])
-            except (OSError, KeyError, RuntimeError) as error:
-                line = str(error).strip().splitlines()[-1].strip()
-                raise UserError(f"{path} holds no weights of this classifier: {line}") from None
-        return self.classifier.eval()
+    def _likelihood(self, sites: int) -> dict[str, float]:
+        if not self._bounds:
+            return {}
+        bounds = torch.cat(self._bounds)
+        mean = float(bounds.mean())
+        error = float(bounds.std() / len(bounds) ** 0.5) if len(bounds) > 1 else math.nan
+        return {
+            "bound": mean, "bound_error": error, "bits_per_dim": mean / (sites * math.log(2)),
+        }  # fmt: skip
+
+    def _load(self, images: Tensor) -> dict[str, Any]:
+        if not self._reference:
+            path = Path(self.folder) / "samples.pt"
+            if not path.is_file():
+                raise UserError(f"{path} is missing: finish the run that trains the classifier")
+            self._reference = torch.load(path, map_location="cpu", weights_only=True)
+            self.classifier.load_state_dict(self._reference["weights"])
+        nearest = self._reference["nearest"]
+        if len(nearest) and nearest.shape[1:] != images.shape[1:]:
+            raise UserError(
+                f"images of shape {tuple(images.shape[1:])} cannot be judged by a reference of "
+                f"shape {tuple(nearest.shape[1:])}: give both runs the same data"
+            )
+        return self._reference
+
+
+class InceptionScores(Evaluation):
+    """FID and Inception score with torch-fidelity's Inception network (the 2015 TensorFlow weights).
+
+    Results: ``fid`` to all training images (never the test set), ``is`` over all samples at once,
+    and the protocol: ``fid_samples``, ``fid_reference``. Images are uint8 0..255, one channel is
+    repeated to three, float64 covariances with n - 1.
+
+    Args:
+        reference: folder of the run that holds the training images' moments.
+        scale: pixels are multiplied by it (255 for binary images; the paper's scaling is unknown).
+
+    Raises:
+        DataMissing: torch-fidelity or its weights are not here.
+    """
+
+    def __init__(self, reference: str, scale: int = 1, batch_size: int = 250) -> None:
+        self.reference, self.scale, self.batch_size = reference, scale, batch_size
+        self.reset()
+
+    def reset(self) -> None:
+        self._images: list[Tensor] = []
+
+    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+        self._images.append(draws.samples.to(torch.uint8))
+
+    def results(self) -> dict[str, float]:
+        features, probabilities = inception(torch.cat(self._images), self.scale, self.batch_size)
+        moments = FeatureMoments()
+        moments.update(features)
+        path = Path(self.reference) / "samples.pt"
+        if not path.is_file():
+            raise UserError(f"{path} is missing: finish the run that makes the reference")
+        reference = torch.load(path, map_location="cpu", weights_only=True)
+        return {
+            "fid": frechet_distance(
+                *moments.compute(), reference["mean"], reference["covariance"]
+            ),
+            "is": inception_score(probabilities),
+            "fid_samples": float(moments.count),
+            "fid_reference": float(reference["reference_count"]),
+        }
+
+
+@torch.no_grad()
+def inception(images: Tensor, scale: int = 1, batch_size: int = 250) -> tuple[Tensor, Tensor]:
+    """Features (N, 2048) and class probabilities (N, 1008) of images uint8 (N, 1 or 3, H, W).
+
+    Raises:
+        DataMissing: torch-fidelity or its weights are not here.
+    """
+    try:
+        from torch_fidelity.feature_extractor_inceptionv3 import FeatureExtractorInceptionV3
+
+        network = FeatureExtractorInceptionV3("inception", ["2048", "logits_unbiased"])
+    except Exception as error:  # not installed, or its weights cannot be fetched
+        raise DataMissing(
+            "FID and Inception score need torch-fidelity and its Inception weights: "
+            "pip install 'jumpbench[fid]' where the network allows it to fetch "
+            f"pt_inception-2015-12-05-6726825d.pth ({type(error).__name__})"
+        ) from None
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    network = network.to(device).eval()
+    features, probabilities = [], []
+    for part in images.split(batch_size):
+        part = (part * scale).expand(-1, 3, -1, -1).contiguous().to(device)
+        found, logits = network(part)
+        features.append(found.double().cpu())
+        probabilities.append(logits.double().softmax(-1).cpu())
+    return torch.cat(features), torch.cat(probabilities)

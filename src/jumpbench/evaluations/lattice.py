@@ -1,4 +1,4 @@
-"""Judging samples of an unnormalised law: a lattice model, or any other target with true samples."""
+"""Judging samples of an unnormalised law: lattice models, or any other target."""
 
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,11 @@ class TargetEvaluation(Evaluation):
 
     def _against_kaufman(self, x: Tensor) -> dict[str, float]:
         target = self.target
-        if not isinstance(target, Ising) or target.external_field or target.beta * target.coupling <= 0:
+        if (
+            not isinstance(target, Ising)
+            or target.external_field
+            or target.beta * target.coupling <= 0
+        ):
             return {}
         exact = ising_torus(target.size, target.beta, target.coupling)
         error = abs(float(energies(target, x).mean()) - exact.mean_energy) / target.length

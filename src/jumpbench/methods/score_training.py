@@ -10,11 +10,11 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from jumpbench.evaluations.base import Evaluation
+from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.base import Method
 from jumpbench.processes.base import SiteProcess
 from jumpbench.processes.schedules import Geometric, Schedule
 from jumpbench.processes.score_entropy import denoising_score_entropy
-from jumpbench.samplers.categorical import sample_categorical
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 

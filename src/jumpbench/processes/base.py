@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.processes.schedules import as_tensor
-from jumpbench.samplers.categorical import sample_categorical
 
 
 def working_dtype(value: Tensor | float) -> torch.dtype:

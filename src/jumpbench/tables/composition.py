@@ -22,6 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError, innermost
 from jumpbench.paths import conf_dir, own_conf_dir
+from jumpbench.tables import resolvers as resolvers  # its formulas are part of configurations
 from jumpbench.tables.names import no_such
 
 # The first name of every ${...} of a formula.

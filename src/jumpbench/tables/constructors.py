@@ -129,7 +129,8 @@ def locate(name: str, place: str = "") -> Any:
             ) from None
         for part in parts[i:]:
             if not hasattr(found, part):
-                near = difflib.get_close_matches(part, dir(found), n=1, cutoff=0.5)
+                known = [n for n in dir(found) if not n.startswith("_")]
+                near = difflib.get_close_matches(part, known, n=1, cutoff=0.5)
                 hint = f"; did you mean '{near[0]}'?" if near else ""
                 raise UserError(f"{place}: {module} has no '{part}'{hint}")
             found = getattr(found, part)

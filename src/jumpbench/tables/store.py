@@ -13,14 +13,16 @@ from jumpbench.files import make_folder, write_atomic
 
 
 def write_json(path: Path, value: Any) -> None:
-    write_atomic(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+    write_atomic(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def read_json(path: Path, remedy: str) -> Any:
     """Parsed json, or one line that names the damaged file and the remedy."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise UserError(f"{path} is damaged (not a regular file); {remedy}")
     try:
-        return json.loads(path.read_text())
-    except (ValueError, UnicodeDecodeError):
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError, RecursionError):
         raise UserError(f"{path} is damaged (not whole json); {remedy}") from None
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
@@ -63,7 +65,7 @@ def failure_status(folder: Path) -> str:
 def read_failure(folder: Path) -> str | None:
     """Why the last attempt at this run failed, or None."""
     path = folder / "error.json"
-    if not path.exists():
+    if not path.is_file():
         return None
     with contextlib.suppress(ValueError, OSError, TypeError, KeyError):
         return str(json.loads(path.read_text())["message"])

@@ -2,14 +2,14 @@
 
 import pytest
 import torch
+from jumpbench.methods.dasbs.averaging import RampedAverage
 from torch import nn
 
-from jumpbench.methods.dasbs.averaging import RampedAverage
 from jumpbench.methods.dasbs.buffer import PairBuffer
 from jumpbench.methods.dasbs.matching import Pairs
 from jumpbench.methods.dasbs.sources import ConstantSource, UniformSource
 from jumpbench.methods.dasbs.stages import Stages
-from jumpbench.targets.exact import enumerate_law
+from jumpbench.targets.enumeration import enumerate_law
 
 
 def numbered(first, n):

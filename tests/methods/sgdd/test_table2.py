@@ -11,8 +11,9 @@ from jumpbench.methods.sgdd.problems.grid import SumReading
 from jumpbench.methods.sgdd.product_prior import ProductPrior
 from jumpbench.methods.sgdd.sampler import SplitGibbs
 from jumpbench.methods.sgdd.schedule import consistent_penalty, endpoint_times, printed_penalty
-from jumpbench.metrics.histogram import HistogramHellinger, HistogramTotalVariation, sampling_floor
 from jumpbench.metrics.histogram import hellinger as hellinger_distance
+from jumpbench.metrics.histogram import sampling_floor
+from jumpbench.metrics.histogram_metrics import HistogramHellinger, HistogramTotalVariation
 
 BANDS = {2: (0.121, 0.010, 0.102, 0.013), 5: (0.215, 0.010, 0.231, 0.016)}
 BANDS[10] = (0.335, 0.012, 0.363, 0.017)

@@ -5,20 +5,20 @@ from functools import partial
 
 import pytest
 import torch
+from jumpbench.methods.dasbs.baselines.leaps import LEAPS
+from jumpbench.methods.dasbs.baselines.mdns import MDNS
 from lightning import Trainer
 from torch import nn
 
 from jumpbench.data.steps import Steps
-from jumpbench.methods.dasbs.baselines.leaps import LEAPS
-from jumpbench.methods.dasbs.baselines.leaps_annealing import FreeEnergy
-from jumpbench.methods.dasbs.baselines.mdns import MDNS
 from jumpbench.methods.dasbs.matching import DenoisingMatching
 from jumpbench.methods.dasbs.module import DASBS
+from jumpbench.networks.free_energy import FreeEnergy
 from jumpbench.networks.locally_equivariant import LocallyEquivariantPerceptron
 from jumpbench.networks.state_perceptron import StatePerceptron
 from jumpbench.processes.schedules import ModifiedLogLinear
 from jumpbench.targets.base import Target
-from jumpbench.targets.exact import enumerate_law
+from jumpbench.targets.enumeration import enumerate_law
 
 
 class Energy(Target, nn.Module):

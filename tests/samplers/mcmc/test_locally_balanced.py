@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from jumpbench.samplers.mcmc.locally_balanced import barker, locally_balanced, square_root
+from jumpbench.samplers.mcmc.locally_balanced import LocallyBalanced, barker, square_root
 
 WEIGHTS = {square_root: lambda r: r**0.5, barker: lambda r: r / (1 + r)}
 
@@ -22,7 +22,7 @@ def test_follows_its_matrix(enumerated, rng, log_balance, n_steps):
     matrix = target.accept(proposal_matrix(target, WEIGHTS[log_balance]))
     target.assert_reversible(matrix)
     target.assert_follows(
-        lambda x, n: locally_balanced(target.log_ratios, x, n, rng, log_balance), matrix, n_steps
+        lambda x, n: LocallyBalanced(log_balance)(target, x, n, rng), matrix, n_steps
     )
 
 
@@ -32,7 +32,7 @@ def test_approximate_ratios_are_corrected_by_the_exact_log_prob(enumerated, rng)
     matrix = target.accept(proposal_matrix(other, WEIGHTS[square_root]))
     target.assert_reversible(matrix)
     target.assert_follows(
-        lambda x, n: locally_balanced(other.log_ratios, x, n, rng, log_prob=target.log_prob),
+        lambda x, n: LocallyBalanced(log_ratios=other.neighbor_log_ratios)(target, x, n, rng),
         matrix,
         2,
     )
@@ -42,10 +42,10 @@ def test_entries_at_the_current_symbols_are_not_read(enumerated):
     target = enumerated()
 
     def spoiled(x):
-        return target.log_ratios(x).scatter(-1, x[..., None], torch.nan)
+        return target.neighbor_log_ratios(x).scatter(-1, x[..., None], torch.nan)
 
     ends = [
-        locally_balanced(f, target.states, 9, torch.Generator().manual_seed(3))[0]
-        for f in (target.log_ratios, spoiled)
+        LocallyBalanced(log_ratios=f)(target, target.states, 9, torch.Generator().manual_seed(3))[0]
+        for f in (target.neighbor_log_ratios, spoiled)
     ]
     assert torch.equal(*ends)

@@ -135,9 +135,7 @@ class DASBS(TargetSampler):
         """log Phi_t(x) of the averaged controller: (B, D), (B,) -> (B, D, N)."""
         return self.controller.call("average")(x, t)
 
-    def paths(
-        self, n: int, generator: torch.Generator, path_weights: bool, meter: Meter
-    ) -> Paths:
+    def paths(self, n: int, generator: torch.Generator, path_weights: bool, meter: Meter) -> Paths:
         """``n`` paths of the averaged controller."""
         x = self.source.sample(n, generator)
         control = self.controller.call("average", meter)
@@ -194,8 +192,10 @@ class DASBS(TargetSampler):
         if place.index % matcher.refresh_every == 0:
             self.refresh(matcher)
         pairs = matcher.draw_pairs(self.generator("train"))
-        loss = self.corrector_loss(pairs) if place.in_corrector_phase else self.controller_loss(
-            pairs, place.stage
+        loss = (
+            self.corrector_loss(pairs)
+            if place.in_corrector_phase
+            else self.controller_loss(pairs, place.stage)
         )
         optimizers = self.optimizers()
         optimizer = optimizers if self.memoryless else optimizers[int(place.in_corrector_phase)]

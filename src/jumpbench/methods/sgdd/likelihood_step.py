@@ -5,9 +5,10 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.sgdd.likelihoods import Likelihood
-from jumpbench.samplers.categorical import sample_categorical
-from jumpbench.samplers.mcmc.metropolis import Delta, at_site, single_site_metropolis
+from jumpbench.samplers.mcmc.metropolis import single_site_metropolis
+from jumpbench.targets.changes import Delta, at_site
 
 
 class StepInfo(NamedTuple):
@@ -70,8 +71,7 @@ class MetropolisStep:
         z, info = single_site_metropolis(
             tied(delta, anchor, penalty), start, self.n_proposals, n_states, generator, commit
         )
-        share = info.accepted.double() / max(1, self.n_proposals)
-        return z.to(x.dtype), StepInfo(share, self.n_proposals + 1)
+        return z.to(x.dtype), StepInfo(info.acceptance.double(), self.n_proposals + 1)
 
 
 class ExactStep:

@@ -26,6 +26,9 @@ class Serial:
             if message := _cannot_be_built(run):
                 failed.add(run.hash)
                 events.failed(run, message)
+        for run in _only_needed_by(failed, runs, labels):
+            failed.add(run.hash)
+            events.failed(run, "not made: no run that needs it can be made")
         pending = _killed_last([run for run in runs if run.hash not in failed], events)
         while pending:
             held: list[Run] = []
@@ -80,6 +83,22 @@ def _cannot_be_built(run: Run) -> str | None:
     except UserError as error:
         return str(error)
     return None
+
+
+def _only_needed_by(failed: set[str], runs: Sequence[Run], labels: Labels) -> list[Run]:
+    """Runs that nobody asked for by themselves, and that only runs which cannot be made need."""
+    users: dict[str, list[str]] = {}
+    for run in runs:
+        for need in run.needs.values():
+            users.setdefault(need.hash, []).append(run.hash)
+    useless: list[Run] = []
+    gone = set(failed)
+    for run in reversed(runs):  # a run stands behind its needs
+        mine = users.get(run.hash, [])
+        if mine and run.hash not in labels and run.hash not in gone and gone.issuperset(mine):
+            gone.add(run.hash)
+            useless.append(run)
+    return useless
 
 
 def _killed_last(runs: list[Run], events: Events) -> list[Run]:

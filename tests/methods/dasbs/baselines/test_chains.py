@@ -3,13 +3,13 @@ import math
 import lightning
 import pytest
 import torch
+from jumpbench.methods.dasbs.baselines.metropolis import Metropolis
+from jumpbench.methods.dasbs.baselines.swendsen_wang import GroundTruth, SwendsenWang
 
 from jumpbench.data.steps import Steps
 from jumpbench.errors import UserError
 from jumpbench.methods.base import ARTIFACTS
-from jumpbench.methods.dasbs.baselines.metropolis import Metropolis
-from jumpbench.methods.dasbs.baselines.swendsen_wang import GroundTruth, SwendsenWang
-from jumpbench.targets.exact import enumerate_law
+from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.potts import Potts
 

@@ -6,19 +6,19 @@ from functools import partial
 
 import pytest
 import torch
+from jumpbench.methods.dasbs.baselines.leaps import LEAPS
 from lightning import Trainer
 
 from jumpbench.data.steps import Steps
 from jumpbench.errors import UserError
-from jumpbench.methods.dasbs.baselines.leaps import LEAPS
-from jumpbench.methods.dasbs.baselines.leaps_annealing import FreeEnergy
+from jumpbench.networks.free_energy import FreeEnergy
 from jumpbench.networks.locally_equivariant import (
     LocallyEquivariantConvolution,
     LocallyEquivariantPerceptron,
 )
-from jumpbench.samplers.jumps import renormalise
+from jumpbench.samplers.jumps import jump_law, renormalise
 from jumpbench.targets.base import Target
-from jumpbench.targets.exact import enumerate_law
+from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
 
 
@@ -72,7 +72,7 @@ def exact_law(method):
     with torch.no_grad():
         for k in range(method.n_steps):
             flux = method.network(x, torch.full((len(x),), k * dt))
-            jumps, _ = renormalise(dt * flux.relu(), x)
+            jumps, _ = jump_law(dt * flux.relu(), x, renormalise)
             law = law @ jumps[:, sites, x].prod(-1)
     return 0.5 * (law.double() - truth.probs).abs().sum(), truth
 

@@ -5,15 +5,15 @@ from functools import partial
 
 import pytest
 import torch
+from jumpbench.methods.dasbs.baselines.mdns import MDNS
 from lightning import Trainer
 
 from jumpbench.data.steps import Steps
 from jumpbench.errors import UserError
-from jumpbench.methods.dasbs.baselines.mdns import MDNS
 from jumpbench.networks.lattice_transformer import LatticeCorrector
 from jumpbench.networks.state_perceptron import StatePerceptron
 from jumpbench.targets.base import Target
-from jumpbench.targets.exact import enumerate_law
+from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
 
 Perceptron = partial(StatePerceptron, harmonics=None, hidden=64)

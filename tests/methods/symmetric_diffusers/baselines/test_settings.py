@@ -80,7 +80,7 @@ TINY = ("network.dim=16", "network.layers=1", "network.heads=2", "network.feedfo
         (
             "tsp_two_opt",
             ("data.length=7", "data.test_files=[]", "data.test_size=8"),
-            "gap_best",
+            "gap_mean",
         ),
         ("tsp_held_karp", ("data.length=7", "data.test_files=[]", "data.test_size=8"), "gap"),
     ],

@@ -1,0 +1,200 @@
+"""DataModules of counts 0..M: images, histograms, spectra, one's own."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from lightning import LightningDataModule
+from torch import Tensor
+from torch.utils.data import DataLoader, IterableDataset
+
+from jumpbench.data.batches import numbered_loader
+from jumpbench.data.lists import EpochOrder
+from jumpbench.errors import UserError
+from jumpbench.seeding import make_generator
+
+Batch = dict[str, Any]
+
+
+class CountData(LightningDataModule, ABC):
+    """Base: a subclass says what ``maximum`` is and returns its :meth:`counts`.
+
+    Batches are dicts on the method's device: ``counts`` (B, ...) and, where there are any,
+    ``labels`` long (B,). The loaders yield indices, and the data themselves are copied to a device
+    once, as bytes where M < 256. Batch i of a seed is the same whenever it is made, so a resumed
+    run continues with the batch after the last step it took.
+
+    Args:
+        batch_size: training batch; epochs follow one another without a short last batch.
+        test_size: how many of the held-out counts are test batches (0: all).
+        test_batch_size: of these batches.
+        flip: mirror the last axis of half of the training counts.
+        seed: of the order of training and of the mirroring.
+
+    Raises:
+        UserError: no integers, values outside 0..M, no rows.
+    """
+
+    maximum: int
+
+    def __init__(
+        self,
+        batch_size: int = 64,
+        test_size: int = 0,
+        test_batch_size: int = 500,
+        flip: bool = False,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if batch_size < 1 or test_batch_size < 1 or test_size < 0:
+            raise UserError("batch sizes are at least 1 and test_size at least 0")
+        self.batch_size, self.test_size = batch_size, test_size
+        self.test_batch_size, self.flip, self.seed = test_batch_size, flip, seed
+        self._tables: dict[str, Tensor] = {}
+        self._resident: dict[torch.device, dict[str, Tensor]] = {}
+
+    @abstractmethod
+    def counts(self, train: bool) -> Tensor:
+        """Integers (N, ...) in 0..M of the training or the held-out part."""
+
+    def labels(self, train: bool) -> Tensor | None:
+        """Classes (N,), where there are any."""
+        return None
+
+    def setup(self, stage: str | None = None) -> None:
+        if self._tables:
+            return
+        for train in (True, False):
+            part = "train" if train else "test"
+            self._tables[part] = checked(self.counts(train), self.maximum, part)
+            if (labels := self.labels(train)) is not None:
+                self._tables[f"{part} labels"] = labels.long()
+        if self.test_size > len(self._tables["test"]):
+            raise UserError(
+                f"test_size={self.test_size}, but {len(self._tables['test'])} are held out"
+            )
+
+    def table(self, name: str) -> Tensor:
+        """``train``, ``test``, ``train labels`` or ``test labels``, whole, on the CPU."""
+        self.setup()
+        return self._tables[name]
+
+    def train_dataloader(self) -> DataLoader:
+        self.setup()
+        order = EpochOrder(len(self._tables["train"]), self.seed)
+        return DataLoader(_TrainingIndices(self, order), batch_size=None)
+
+    def training_indices(self, order: EpochOrder, step: int) -> Batch:
+        """Which rows batch ``step`` of this process holds, and which of them are mirrored."""
+        rank, world = (0, 1) if self.trainer is None else (
+            self.trainer.global_rank, self.trainer.world_size,
+        )  # fmt: skip
+        first = (step * world + rank) * self.batch_size
+        batch = {"index": order.take(first, self.batch_size), "part": "train"}
+        if self.flip:
+            generator = make_generator(self.seed, "flip", step, rank)
+            batch["mirrored"] = torch.rand(self.batch_size, generator=generator) < 0.5
+        return batch
+
+    def test_dataloader(self) -> DataLoader:
+        self.setup()
+        total = self.test_size or len(self._tables["test"])
+
+        def make(number: int) -> Batch:
+            first = number * self.test_batch_size
+            last = min(first + self.test_batch_size, total)
+            return {"index": torch.arange(first, last), "part": "test"}
+
+        return numbered_loader(make, -(-total // self.test_batch_size), self.trainer)
+
+    def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
+        return self.assemble(batch)
+
+    def assemble(self, batch: Batch) -> Batch:
+        """The rows that a batch of indices names."""
+        index, part = batch.pop("index"), batch.pop("part")
+        if index.device not in self._resident:
+            self._resident[index.device] = {k: v.to(index.device) for k, v in self._tables.items()}
+        tables = self._resident[index.device]
+        counts = tables[part][index]
+        if "mirrored" in batch:
+            where = batch.pop("mirrored").view(-1, *[1] * (counts.ndim - 1))
+            counts = torch.where(where, counts.flip(-1), counts)
+        batch["counts"] = counts
+        if f"{part} labels" in tables:
+            batch["labels"] = tables[f"{part} labels"][index]
+        return batch
+
+
+class SampleBatches(LightningDataModule):
+    """Test batches of a generative method: how many samples to draw, and held-out counts.
+
+    Batch i is ``{"count": B, "counts": (B * held_out, ...)}``: the samples of the whole run are as
+    good a grid over the held-out part as over the samples, so one stage draws and judges both.
+
+    Args:
+        source: the data; its held-out part is cycled through.
+        n_samples: over all batches and processes.
+        samples_per_batch: drawn at a time, by one process; part of what the samples are.
+        held_out: held-out counts that go with each sample.
+
+    Raises:
+        UserError: nothing to draw.
+    """
+
+    def __init__(
+        self, source: CountData, n_samples: int, samples_per_batch: int = 500, held_out: int = 1
+    ) -> None:
+        super().__init__()
+        if n_samples < 1 or samples_per_batch < 1 or held_out < 0:
+            raise UserError("n_samples and samples_per_batch are at least 1, held_out at least 0")
+        self.source, self.n_samples = source, n_samples
+        self.samples_per_batch, self.held_out = samples_per_batch, held_out
+
+    def setup(self, stage: str | None = None) -> None:
+        self.source.setup(stage)
+
+    def test_dataloader(self) -> DataLoader:
+        available = len(self.source.table("test"))
+
+        def make(number: int) -> Batch:
+            first = number * self.samples_per_batch
+            count = min(self.samples_per_batch, self.n_samples - first)
+            index = torch.arange(first * self.held_out, (first + count) * self.held_out)
+            return {"count": count, "index": index % available, "part": "test"}
+
+        return numbered_loader(make, -(-self.n_samples // self.samples_per_batch), self.trainer)
+
+    def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
+        return self.source.assemble(batch)
+
+
+class _TrainingIndices(IterableDataset):
+    """Batches without end, from the step that the trainer has reached."""
+
+    def __init__(self, data: CountData, order: EpochOrder) -> None:
+        self._data, self._order = data, order
+
+    def __iter__(self) -> Iterator[Batch]:
+        step = self._data.trainer.global_step if self._data.trainer is not None else 0
+        while True:
+            yield self._data.training_indices(self._order, step)
+            step += 1
+
+
+def checked(counts: Tensor, maximum: int, what: str = "data") -> Tensor:
+    """``counts`` in the smallest type for 0..M.
+
+    Raises:
+        UserError: no integers, values outside 0..M, no rows.
+    """
+    if counts.is_floating_point() or counts.is_complex():
+        if counts.is_complex() or not bool((counts == counts.round()).all()):
+            raise UserError(f"{what}: counts must be integers; round or rescale them first")
+    if counts.ndim < 2 or len(counts) == 0:
+        raise UserError(f"{what}: counts of shape {tuple(counts.shape)}, not (N, sites...)")
+    low, high = int(counts.min()), int(counts.max())
+    if low < 0 or high > maximum:
+        raise UserError(f"{what}: counts from {low} to {high} do not lie in 0..{maximum}")
+    return counts.to(torch.uint8 if maximum < 256 else torch.int32)

@@ -1,0 +1,110 @@
+"""Blackout on enumerable counts as a method: what losses and samplers do, without sampling noise."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jumpbench.errors import UserError
+from jumpbench.methods.blackout.enumeration import (
+    EnumeratedCounts,
+    bridge_steps,
+    corrector_steps,
+    poisson_steps,
+    textbook,
+    total_variation,
+    transport_distance,
+)
+from jumpbench.methods.blackout.module import Blackout
+from jumpbench.samplers.draws import Draws
+
+
+class EnumeratedBlackout(Blackout):
+    """Blackout on a law p0 of few counts, trained or with its true conditional means.
+
+    Results: ``tv@SAMPLER`` and ``transport@SAMPLER``, total variation and Wasserstein distance (one
+    site) of the sampler's law from p0, for the samplers ``nearest`` and ``stochastic`` (binomial
+    bridge), ``poisson``, ``textbook`` (leaps with frozen rates), ``corrected`` (two corrector steps
+    of a quarter after each Poisson leap); with true means also ``posterior``, the bridge with X_0
+    drawn from its posterior. They are laws, not histograms: the draws themselves are not judged.
+
+    Args:
+        law: p0, nested lists with one axis of size M + 1 per site.
+        batch_size: training batch, drawn from p0.
+        trained: use the network; otherwise the true conditional means.
+        samples: per test batch.
+        options: of :class:`~jumpbench.methods.blackout.module.Blackout`; ``process`` must have the
+            maximum of the law.
+
+    Raises:
+        UserError: a law that is none, or has another maximum than the process.
+    """
+
+    def __init__(
+        self,
+        law: Any,
+        batch_size: int = 2048,
+        trained: bool = True,
+        samples: int = 1000,
+        **options: Any,
+    ) -> None:
+        counts = EnumeratedCounts(law)
+        super().__init__(shape=(counts.states.shape[1],), **options)
+        if counts.maximum != self.process.maximum:
+            raise UserError(
+                f"the law has values 0..{counts.maximum}, the process 0..{self.process.maximum}"
+            )
+        self.counts, self.batch_size = counts, batch_size
+        self.trained, self.samples = trained, samples
+
+    def training_step(self, batch: Any, batch_index: int) -> Tensor:
+        generator = self.generator("data")
+        law = self.counts.law.to(self.device)
+        index = torch.multinomial(law, self.batch_size, replacement=True, generator=generator)
+        start = self.counts.states.to(self.device)[index].to(self.process.dtype)
+        return super().training_step({"counts": start}, batch_index)
+
+    def draw(self, batch: Any, generator: torch.Generator) -> Draws:
+        return self.sample(self.samples, generator) if self.trained else self._true_samples(generator)
+
+    def _true_samples(self, generator: torch.Generator) -> Draws:
+        """Samples of p0 itself: with true means there is no network to draw with."""
+        law = self.counts.law.to(self.device)
+        index = torch.multinomial(law, self.samples, replacement=True, generator=generator)
+        return Draws(self.counts.states.to(self.device)[index])
+
+    def mean_lost(self, k: int) -> Tensor:
+        """y (S, D) of every state at t_k, float64."""
+        if not self.trained:
+            return self.counts.lost(self.grid, k)
+        states = self.counts.states.to(self.device)
+        with torch.no_grad():
+            return self.model.at(states, k).double().cpu()
+
+    def further_results(self) -> dict[str, float]:
+        counts, grid, stride = self.counts, self.grid, self.stride
+        top = counts.maximum
+        means = {k: self.mean_lost(k) for k in grid.visits(stride)}
+
+        def reached(**how: Any) -> Tensor:
+            return counts.sampled_law(grid=grid, lost=means.__getitem__, stride=stride, **how)
+
+        laws = {
+            "nearest": reached(steps=bridge_steps(top, stochastic=False)),
+            "stochastic": reached(steps=bridge_steps(top, stochastic=True)),
+            "poisson": reached(steps=poisson_steps(top)),
+            "textbook": reached(steps=poisson_steps(top), factors=textbook(grid, stride)),
+        }
+        if stride == 1:
+            laws["corrected"] = reached(
+                steps=poisson_steps(top), corrector=corrector_steps(top, grid, 0.25)
+            )
+        if not self.trained and len(counts.states) <= 16:
+            laws["posterior"] = counts.exact_law(grid, stride)
+        values = {f"tv@{name}": total_variation(law, counts.law) for name, law in laws.items()}
+        if counts.states.shape[1] == 1:
+            values |= {
+                f"transport@{name}": transport_distance(law, counts.law)
+                for name, law in laws.items()
+            }
+        return values | {"entropy": counts.entropy()}

@@ -1,0 +1,60 @@
+"""Figures of images: samples of every row, and how they come about."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def tiled(images: Tensor, columns: int, border: int = 1) -> Tensor:
+    """Images (N, C, H, W) as one picture (H', W', 3) in 0..1, row by row."""
+    images = images.float() / max(int(images.max()), 1)
+    images = images.expand(-1, 3, -1, -1)
+    n, _, height, width = images.shape
+    rows = -(-n // columns)
+    page = torch.full((rows * columns, 3, height + border, width + border), 0.5)
+    page[:n, :, :height, :width] = images
+    page = page.view(rows, columns, 3, height + border, width + border)
+    return page.permute(0, 3, 1, 4, 2).reshape(rows * (height + border), -1, 3)
+
+
+def sample_grids(
+    table: Any, rows: list[str] | None = None, side: int = 8, columns: list[str] | None = None
+) -> Any:
+    """A grid of ``side`` x ``side`` samples per row and column of the table; None if there is none."""
+    import matplotlib.pyplot as plt
+
+    found = [
+        (row, column, artifact["images"][: side * side])
+        for column in (columns or table.columns)
+        for row in (rows or table.rows)
+        if (artifact := table.artifact(row, column)) is not None and "images" in artifact
+    ]
+    if not found:
+        return None
+    across = min(4, len(found))
+    down = -(-len(found) // across)
+    figure, axes = plt.subplots(
+        down, across, figsize=(2.6 * across, 2.9 * down), squeeze=False, layout="constrained"
+    )
+    for axis in axes.flat:
+        axis.set_axis_off()
+    for axis, (row, column, images) in zip(axes.flat, found, strict=False):
+        axis.imshow(tiled(images, side).numpy(), interpolation="nearest")
+        title = row if len(table.columns) == 1 else f"{row}\n{column}"
+        axis.set_title(title.replace(", ", ",\n", 1), fontsize=8)
+    return figure
+
+
+def paths(table: Any, row: str, column: str, count: int = 16) -> Any:
+    """States along the way of ``count`` samples, one line each (Figs. 3, 6, 11)."""
+    import matplotlib.pyplot as plt
+
+    artifact = table.artifact(row, column)
+    if artifact is None or "path" not in artifact:
+        return None
+    path = artifact["path"][:count]
+    figure, axis = plt.subplots(figsize=(0.6 * path.shape[1], 0.6 * len(path)), layout="constrained")
+    axis.set_axis_off()
+    axis.imshow(tiled(path.flatten(0, 1), path.shape[1]).numpy(), interpolation="nearest")
+    return figure

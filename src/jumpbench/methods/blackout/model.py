@@ -1,0 +1,47 @@
+"""The network of Blackout: counts and the index of their time in, expected units lost out."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from jumpbench.processes.observation_times import ObservationTimes
+
+
+class LostUnits(nn.Module):
+    """y = E[X_0 - X_t | X_t] as ``output_scale`` softplus(network(input, k - 1)).
+
+    The input is (x - (M / 2) q_k) / input_scale: the decayed mid-grey is taken away, as the
+    published code does (the paper does not say). Nothing depends on 1 / (1 - q_k), which explodes.
+
+    Args:
+        network: inputs (B, ...) and indices k - 1 (B,) -> raw outputs (B, ...).
+        grid: observation times.
+        maximum: M.
+        input_scale, output_scale: 1 as published; M / 2 and more suit small networks.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        grid: ObservationTimes,
+        maximum: int,
+        input_scale: float = 1.0,
+        output_scale: float = 1.0,
+    ) -> None:
+        super().__init__()
+        self.network = network
+        self.input_scale, self.output_scale = input_scale, output_scale
+        shift = (maximum / 2 * grid.survival).float()
+        self.register_buffer("shift", shift, persistent=False)
+
+    def raw(self, x: Tensor, k: Tensor) -> Tensor:
+        """The network's output before the softplus, float32, for x (B, ...) and k (B,) in 1..T."""
+        shift = self.shift[k].view(-1, *[1] * (x.ndim - 1))
+        return self.network((x.float() - shift) / self.input_scale, k - 1).float()
+
+    def forward(self, x: Tensor, k: Tensor) -> Tensor:
+        return self.output_scale * softplus(self.raw(x, k))
+
+    def at(self, x: Tensor, k: int) -> Tensor:
+        """As a sampler asks: one time for the whole batch."""
+        return self(x, torch.full((len(x),), k, device=x.device))

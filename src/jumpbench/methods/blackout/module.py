@@ -1,0 +1,190 @@
+"""Blackout Diffusion: train a network to know how much of every count is lost, then bring it back."""
+
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from jumpbench.data.counts import Batch
+from jumpbench.errors import UserError
+from jumpbench.methods.base import Method
+from jumpbench.methods.blackout.likelihood import bound
+from jumpbench.methods.blackout.losses import finite_time, regression
+from jumpbench.methods.blackout.model import LostUnits
+from jumpbench.processes.death import PureDeath
+from jumpbench.processes.observation_times import ObservationTimes
+from jumpbench.samplers.counts import Corrector, PoissonLeap, Step, generate
+from jumpbench.samplers.draws import Draws
+
+LOG_EVERY = 50
+
+
+class Blackout(Method):
+    """The reversal of pure death, learned by regression (Algorithms 1 and 2).
+
+    Training batches hold ``counts`` (B, ...) in 0..M. A test batch asks for ``count`` samples and
+    may hold held-out ``counts``, whose bound on the negative log-likelihood (nats) is then part of
+    the draws: ``extras["bound"]`` (B, R), R held-out counts per sample.
+
+    Args:
+        network: see :class:`~jumpbench.methods.blackout.model.LostUnits`.
+        process: pure death, which knows M.
+        grid: observation times.
+        weight: grid -> weights (T + 1,) of the times, see :mod:`~jumpbench.methods.blackout.losses`.
+            They are multiplied by T, so that their mean is about 1.
+        optimizer: parameters -> optimiser.
+        step: process -> how a sampler goes from t_k to an earlier time.
+        corrector: process, grid -> what follows a step.
+        stride: a sampler visits every ``stride``-th time.
+        shape: of one sample; by default that of the counts of the first batch.
+        weights: folder of the run whose weights are sampled.
+        keep: indices whose states are kept as ``extras["path"]`` of the first test batch.
+        bernoulli_bound: the bound is that of Bernoulli steps (M = 1), not of Poisson leaps.
+        bound_strata: times at which the bound is evaluated for one image, apart from t_1.
+        input_scale, output_scale: of the network.
+        dropout_in_sampling: leave dropout on while sampling, as the published notebooks do.
+        compile: compile the network; batches must keep their shape.
+        options: of :class:`~jumpbench.methods.base.Method`.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        process: PureDeath,
+        grid: ObservationTimes,
+        weight: Callable[[ObservationTimes], Tensor] = finite_time,
+        optimizer: Callable[[Iterable[nn.Parameter]], Optimizer] | None = None,
+        step: Callable[[PureDeath], Step] = PoissonLeap,
+        corrector: Callable[[PureDeath, ObservationTimes], Corrector] | None = None,
+        stride: int = 1,
+        shape: Collection[int] | None = None,
+        weights: str | None = None,
+        keep: Collection[int] = (),
+        bernoulli_bound: bool = False,
+        bound_strata: int = 1,
+        input_scale: float = 1.0,
+        output_scale: float = 1.0,
+        dropout_in_sampling: bool = False,
+        compile: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        if bernoulli_bound and process.maximum != 1:
+            raise UserError("bernoulli_bound is for counts that are 0 or 1")
+        grid.visits(stride)  # refuses a stride that does not divide T
+        self.model = LostUnits(network, grid, process.maximum, input_scale, output_scale)
+        self.process, self.grid = process, grid
+        self.register_buffer("survival", grid.survival.float(), persistent=False)
+        self.register_buffer("gone", grid.loss.float(), persistent=False)
+        scaled = grid.steps * weight(grid)
+        self.register_buffer("weight", scaled.float(), persistent=False)
+        self._optimizer = optimizer or (lambda parameters: torch.optim.Adam(parameters, lr=2e-4))
+        self.step = step(process)
+        self.corrector = corrector(process, grid) if corrector is not None else None
+        self.stride, self.keep = stride, tuple(keep)
+        self.shape = tuple(shape) if shape is not None else None
+        self.weights = weights
+        self.bernoulli_bound, self.bound_strata = bernoulli_bound, bound_strata
+        self.dropout_in_sampling = dropout_in_sampling
+        self._compile = compile
+
+    # Training
+
+    def on_fit_start(self) -> None:
+        if self._compile:
+            self.model.compile()
+
+    def training_step(self, batch: Batch, batch_index: int) -> Tensor:
+        start = batch["counts"]
+        if self.shape is None:
+            self.shape = tuple(start.shape[1:])
+        generator = self.generator("noise")
+        x, k = self.noised(start, generator)
+        self.meter.count("network", x, start.ndim - 1)
+        per_image = regression(self.model.raw(x, k), (start - x) / self.model.output_scale)
+        loss = (self.weight[k] * per_image).mean()
+        if (self.global_step + 1) % LOG_EVERY == 0:
+            self.log("train/loss", loss.detach())
+        return loss
+
+    def noised(self, start: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Counts at a random observation time per image, and its index k in 1..T."""
+        k = torch.randint(
+            1, self.grid.steps + 1, (len(start),), generator=generator, device=start.device
+        )
+        sites = [1] * (start.ndim - 1)
+        survival, gone = (table[k].view(-1, *sites) for table in (self.survival, self.gone))
+        return self.process.observed(start, survival, gone, generator), k
+
+    def configure_optimizers(self) -> Optimizer:
+        return self._optimizer(self.model.parameters())
+
+    # Sampling
+
+    def setup(self, stage: str) -> None:
+        if stage == "test" and self.weights is not None:
+            self.model.load_state_dict(trained_weights(self.weights))
+
+    def draw(self, batch: Batch, generator: torch.Generator) -> Draws:
+        held_out = batch.get("counts")
+        if self.shape is None and held_out is not None:
+            self.shape = tuple(held_out.shape[1:])
+        drawn = self.sample(int(batch["count"]), generator, self.keep)
+        if held_out is not None and len(held_out):
+            nats = self.bound(held_out, generator)
+            drawn.extras["bound"] = nats.view(len(drawn), -1)
+        return drawn
+
+    def sample(
+        self,
+        count: int,
+        generator: torch.Generator | None = None,
+        keep: Collection[int] = (),
+    ) -> Draws:
+        """``count`` samples, integers (count, *shape).
+
+        Raises:
+            UserError: nobody has said what shape a sample has.
+        """
+        shape = self._sample_shape()
+        self.model.train(self.dropout_in_sampling)
+        return generate(
+            self.model.at, self.process, self.grid, (count, *shape), self.step,
+            corrector=self.corrector, stride=self.stride, keep=keep, generator=generator,
+            device=self.device,
+        )  # fmt: skip
+
+    @torch.no_grad()
+    def bound(self, counts: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Upper bound (B,) on the negative log-likelihood of ``counts`` (B, ...), in nats."""
+        self.model.eval()
+        parts = [
+            bound(
+                self.model, self.process, self.grid, part, generator or self.generator("bound"),
+                self.bound_strata, self.bernoulli_bound,
+            )
+            for part in counts.split(500)
+        ]  # fmt: skip
+        return torch.cat(parts)
+
+    def _sample_shape(self) -> tuple[int, ...]:
+        if self.shape is None:
+            raise UserError("give Blackout the shape of a sample, as shape=(1, 16, 16)")
+        return self.shape
+
+
+def trained_weights(folder: str | Path) -> dict[str, Tensor]:
+    """Averaged weights of the model of a finished training run.
+
+    Raises:
+        UserError: there is no checkpoint in it.
+    """
+    path = Path(folder) / "checkpoints" / "last.ckpt"
+    if not path.is_file():
+        raise UserError(f"{path} is missing: finish the run that trains these weights first")
+    state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
+    prefix = "model."
+    return {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
