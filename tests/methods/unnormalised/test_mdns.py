@@ -5,11 +5,12 @@ from functools import partial
 
 import pytest
 import torch
-from jumpbench.methods.dasbs.baselines.mdns import MDNS
 from lightning import Trainer
 
 from jumpbench.data.steps import Steps
 from jumpbench.errors import UserError
+from jumpbench.evaluations.lattice import TargetEvaluation
+from jumpbench.methods.unnormalised.mdns import MDNS
 from jumpbench.networks.lattice_transformer import LatticeCorrector
 from jumpbench.networks.state_perceptron import StatePerceptron
 from jumpbench.targets.base import Target
@@ -50,6 +51,7 @@ def small(target, network=Perceptron, **kwargs):
         "replicates": 4,
         "chains_per_batch": 500,
     }
+    settings["evaluation"] = TargetEvaluation(target)
     return MDNS(network=network, target=target, **settings | kwargs)
 
 
@@ -83,9 +85,11 @@ def test_learns_a_users_target(tmp_path):
     assert before > 0.45
     assert exact_error(method) < 0.14
     run.test(method, Steps(n_test_batches=4), verbose=False)
-    assert run.callback_metrics["test/n_samples"] == 2000
-    assert run.callback_metrics["test/ess"] > 0.8
-    assert abs(run.callback_metrics["test/log_z"] - enumerate_law(Ring()).log_z) < 0.05
+    assert method.results["n_samples"] == 2000
+    assert method.results["network_evaluations"] == method.results["sequential_steps"] == 5
+    assert method.results["energy_evaluations"] == 1
+    assert method.results["ess"] > 0.8
+    assert abs(method.results["log_z"] - enumerate_law(Ring()).log_z) < 0.05
     assert method.artifacts["samples"].shape == (2000, 5)
 
 
@@ -148,13 +152,13 @@ def test_metrics_against_ground_truth_are_logged(tmp_path):
     law = enumerate_law(target)
     rows = torch.multinomial(law.probs, 500, True, generator=torch.Generator().manual_seed(0))
     torch.save({"samples": law.states[rows]}, tmp_path / "samples.pt")
-    method = small(target, ground_truth=str(tmp_path))
+    method = small(target, evaluation=TargetEvaluation(target, str(tmp_path)))
     run = trainer(1, tmp_path)
     run.test(method, Steps(), verbose=False)
     for name in ("energy_w2", "energy_w2_floor", "correlation_error", "magnetization_error"):
-        assert run.callback_metrics[f"test/{name}"] >= 0
+        assert method.results[name] >= 0
     # Untrained: about uniform spins, far from the truth at this size.
-    assert run.callback_metrics["test/energy_w2"] > 3 * run.callback_metrics["test/energy_w2_floor"]
+    assert method.results["energy_w2"] > 3 * method.results["energy_w2_floor"]
 
 
 def test_errors_are_one_line(tmp_path):

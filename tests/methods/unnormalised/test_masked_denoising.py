@@ -3,9 +3,9 @@
 import itertools
 
 import torch
-from jumpbench.methods.dasbs.baselines.mdns_masking import denoising_loss
 from torch import nn
 
+from jumpbench.methods.unnormalised.masked_denoising import denoising_loss
 from jumpbench.targets.base import Target
 
 LENGTH, N = 3, 3
