@@ -1,5 +1,6 @@
 """The ``jumpbench`` command. Imports nothing heavy before it knows what is asked."""
 
+import contextlib
 import os
 import re
 import sys
@@ -16,15 +17,16 @@ usage: jumpbench COMMAND [...] [key=value ...]
                       SLUG/TABLE may be a pattern ('sgdd/*', all)
   status SLUG/TABLE   which runs are done, running, failed, missing
   list                every table: scales, cost, data it needs, what is recorded
+                      (list and status take --json)
   run experiment=SLUG/NAME
                       one run
-  report              one web page of all tables made so far; --readme renews the tables in the
-                      README files from recorded results, --record SLUG/TABLE records a whole
-                      table from the runs there are (same scale=, seeds=, overrides)
+  report              one web page of all tables made so far; --record SLUG/TABLE records a whole
+                      table from the runs there are (same scale= and seeds=), --readme renews
+                      RESULTS.md and the README files from recorded results
   data [NAME]         verify datasets, fetch what is missing
 
 keys of table and status
-  scale=smoke|small|paper   default small
+  scale=smoke|small|medium|paper   default small
   seeds=3 or seeds=[0,2]    a number of seeds, or the seeds
   rows=... columns=...      names or patterns, separated by commas: a part of a table is a table
   launcher=serial           where runs are made (ray, slurm: later versions)
@@ -41,16 +43,26 @@ _OVERRIDE = re.compile(r"[+~]{0,2}[A-Za-z_][\w./@-]*(=.*)?", re.DOTALL)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status is returned, never raised."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _printable_streams()
     try:
-        return _dispatch(arguments)
+        try:
+            os.getcwd()
+        except FileNotFoundError:
+            line = "the working folder no longer exists; change to one that does"
+            raise UserError(line) from None
+        status = _dispatch(arguments)
+        sys.stdout.flush()
+        return status
     except UserError as error:
         print(f"error: {_printable(str(error))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("stopped; call again to go on from here", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader left; nothing more to say
+    except BrokenPipeError:  # the reader left (`| head`); nothing more to say
+        from jumpbench.tables.console import quiet_stdout
+
+        quiet_stdout()
         return 0
     except Exception as error:
         if os.environ.get("JUMPBENCH_DEBUG"):
@@ -61,7 +73,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _printable(text: str) -> str:
-    return " ".join(text.split()).encode("utf-8", "backslashreplace").decode()
+    text = " ".join(text.split()).encode("utf-8", "backslashreplace").decode()
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda c: c[0].encode("unicode_escape").decode(), text)
+
+
+def _printable_streams() -> None:
+    """Standard streams that take any text: closed ones lead nowhere, unknown letters become '?'."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None or stream.closed:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            with contextlib.suppress(ValueError, OSError):
+                stream.reconfigure(errors="replace")
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -143,7 +167,7 @@ def _selection(keys: dict[str, str], overrides: Sequence[str]):
 
 def _table(arguments: Sequence[str]) -> int:
     tables, keys, overrides = _selected(arguments)
-    from jumpbench.tables.engine import reproduce
+    from jumpbench.tables.reproduction import reproduce
 
     selection = _selection(keys, overrides)
     done = [reproduce(table, selection, keys.get("launcher", "serial")) for table in tables]
@@ -151,19 +175,20 @@ def _table(arguments: Sequence[str]) -> int:
 
 
 def _status(arguments: Sequence[str]) -> int:
-    tables, keys, overrides = _selected(arguments)
+    tables, keys, overrides = _selected([word for word in arguments if word != "--json"])
     from jumpbench.tables.overview import print_status
 
-    return 0 if all([print_status(table, _selection(keys, overrides)) for table in tables]) else 1
+    selection, as_json = _selection(keys, overrides), "--json" in arguments
+    return 0 if all([print_status(table, selection, as_json) for table in tables]) else 1
 
 
 def _list(arguments: Sequence[str]) -> int:
-    names, _, overrides = _keys(arguments, ())
+    names, _, overrides = _keys([word for word in arguments if word != "--json"], ())
     if names or overrides:
-        raise UserError("list takes no arguments")
+        raise UserError("list takes no arguments but --json")
     from jumpbench.tables.overview import print_list
 
-    print_list()
+    print_list("--json" in arguments)
     return 0
 
 

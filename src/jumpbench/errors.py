@@ -13,6 +13,10 @@ class DataCorrupt(UserError):
     """A dataset file does not hold what was published (checksum of the unpacked content)."""
 
 
+class Diverged(UserError):
+    """Training left the finite numbers. The message says at which step, and what was not finite."""
+
+
 def innermost(error: BaseException) -> BaseException:
     """The first cause behind what libraries wrapped around it."""
     while (cause := error.__cause__ or error.__context__) is not None:

@@ -19,8 +19,8 @@ from common import as_in_a_run, compare, record
 
 from jumpbench.samplers.clusters.bonds import bond_probability, open_bonds
 from jumpbench.samplers.clusters.labels import labels_by_propagation, labels_by_search
-from jumpbench.samplers.clusters.swendsen_wang import swendsen_wang
-from jumpbench.samplers.lattice_metropolis import lattice_metropolis
+from jumpbench.samplers.clusters.swendsen_wang import SwendsenWang
+from jumpbench.samplers.mcmc.lattice_metropolis import LatticeMetropolis
 from jumpbench.targets.base import random_states
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.potts import Potts
@@ -79,11 +79,11 @@ def plain_sweep(states: list[list[int]], size: int, strength: float) -> list[lis
 def sweeps(device: str) -> list[dict[str, Any]]:
     target = Ising(24, CRITICAL)
     generator = torch.Generator(device).manual_seed(0)
-    x, _ = swendsen_wang(target, random_states(target, (128,), generator), 200, generator)
+    x, _ = SwendsenWang()(target, random_states(target, (128,), generator), 200, generator)
     states = x.tolist()
     swept = compare(
         "Swendsen-Wang sweep, 128 x 24 x 24, critical; other: union-find per bond",
-        lambda: swendsen_wang(target, x, 1, generator),
+        lambda: SwendsenWang()(target, x, 1, generator),
         lambda: plain_sweep(states, 24, 2 * CRITICAL),
         repeats=7,
     )
@@ -106,8 +106,8 @@ def metropolis(device: str) -> dict[str, Any]:
     x = random_states(target, (128,), generator).to(torch.uint8)
     return compare(
         "Metropolis sweep of 576 steps, 128 chains; other: one Swendsen-Wang sweep",
-        lambda: lattice_metropolis(target, x, 576, generator),
-        lambda: swendsen_wang(target, x, 1, generator),
+        lambda: LatticeMetropolis()(target, x, 576, generator),
+        lambda: SwendsenWang()(target, x, 1, generator),
         repeats=7,
     )
 

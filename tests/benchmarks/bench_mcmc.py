@@ -13,7 +13,8 @@ import functools
 import torch
 from common import as_in_a_run, compare, record
 
-from jumpbench.samplers.mcmc.metropolis import at_site, single_site_metropolis
+from jumpbench.samplers.mcmc.metropolis import single_site_metropolis
+from jumpbench.targets.changes import at_site
 
 CHAINS, STEPS = 10_000, 200
 SIZES = [(10, 50), (256, 2), (1024, 129)]

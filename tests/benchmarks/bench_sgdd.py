@@ -12,19 +12,22 @@ import argparse
 import torch
 from common import as_in_a_run, compare, record, seconds
 
-from jumpbench.data.synthetic_posterior import SumReading
 from jumpbench.methods.sgdd.baselines.dps import DPS, ExactDPS
 from jumpbench.methods.sgdd.baselines.site_values import mean_values
 from jumpbench.methods.sgdd.baselines.smc import SMC
 from jumpbench.methods.sgdd.baselines.svdd import SVDD
 from jumpbench.methods.sgdd.likelihood_step import ExactStep, MetropolisStep
-from jumpbench.methods.sgdd.likelihoods import Reward
+from jumpbench.methods.sgdd.likelihoods import InverseProblem, Reward, mismatches
+from jumpbench.methods.sgdd.pair_likelihood import PairLikelihood, random_pairs
 from jumpbench.methods.sgdd.prior import ScorePrior
+from jumpbench.methods.sgdd.problems.grid import SumReading
 from jumpbench.methods.sgdd.product_prior import ProductPrior
 from jumpbench.methods.sgdd.sampler import SplitGibbs
 from jumpbench.methods.sgdd.schedule import consistent_penalty
 
 LENGTH, CELL = 10, 10_000
+SITES, STEP = 1024, MetropolisStep(64)
+PAIRS = (("XOR", torch.bitwise_xor, 0.5), ("AND", torch.bitwise_and, 4.0))
 
 
 def main() -> None:
@@ -72,23 +75,42 @@ def main() -> None:
         ),
         compare(
             "SGDD: factorised likelihood / black box",
-            lambda: SplitGibbs()(prior, likelihood, generator, CELL),
-            lambda: SplitGibbs()(prior, black_box, generator, CELL),
+            lambda: SplitGibbs(10, 20, MetropolisStep(10))(prior, likelihood, generator, CELL),
+            lambda: SplitGibbs(10, 20, MetropolisStep(10))(prior, black_box, generator, CELL),
             repeats,
         ),
     ]
 
+    for name, operator, share in PAIRS:
+        pairs = random_pairs(SITES, share)
+        for n_chains in (10, 100, 1000):
+            truth = torch.randint(2, (n_chains, SITES), generator=generator, device=options.device)
+            observed = operator(truth[:, pairs[0]], truth[:, pairs[1]])
+            local = PairLikelihood(pairs, observed, operator, 0.01, SITES)
+            full = InverseProblem(
+                lambda x, pairs=pairs, of=operator: of(x[:, pairs[0]], x[:, pairs[1]]),
+                observed, mismatches, 0.01,
+            )  # fmt: skip
+            results.append(
+                compare(
+                    f"64 proposals, {name}, {n_chains} chains: changes / full recount",
+                    lambda truth=truth, of=local: STEP(truth, truth, 1.0, of, 2, generator),
+                    lambda truth=truth, of=full: STEP(truth, truth, 1.0, of, 2, generator),
+                    repeats,
+                )
+            )
+
     consistent = {"penalty": consistent_penalty, "prior_first": True}
     rows = {
-        "SGDD": (SplitGibbs(), CELL),
-        "SGDD, prior steps alone": (SplitGibbs(likelihood_step=MetropolisStep(0)), CELL),
-        "SGDD, exact likelihood step": (SplitGibbs(likelihood_step=ExactStep()), CELL),
-        "SGDD (consistent)": (SplitGibbs(likelihood_step=MetropolisStep(200), **consistent), CELL),
-        "SVDD-PM (M=20)": (SVDD(20, chunk=500), 2000),
-        "SVDD-PM (M=100)": (SVDD(100, chunk=100), 500),
-        "SMC": (SMC(chunk=500), 1000),
-        "DPS": (DPS(chunk=50), 300),
-        "DPS (exact)": (ExactDPS(), CELL),
+        "SGDD": (SplitGibbs(10, 20, MetropolisStep(10)), CELL),
+        "SGDD, prior steps alone": (SplitGibbs(10, 20, MetropolisStep(0)), CELL),
+        "SGDD, exact likelihood step": (SplitGibbs(10, 20, ExactStep()), CELL),
+        "SGDD (consistent)": (SplitGibbs(10, 20, MetropolisStep(200), **consistent), CELL),
+        "SVDD-PM (M=20)": (SVDD(20, 128, 2, 3, chunk=500), 2000),
+        "SVDD-PM (M=100)": (SVDD(100, 128, 2, 3, chunk=100), 500),
+        "SMC": (SMC(20, 128, 4, 3, chunk=500), 1000),
+        "DPS": (DPS(100, 1, chunk=50), 300),
+        "DPS (exact)": (ExactDPS(100), CELL),
     }
     for name, (sampler, chains) in rows.items():
 

@@ -12,7 +12,7 @@ from jumpbench.data.mnist import generated_digits
 from jumpbench.data.sorting import SortDigits, SortScalars, sorted_list
 from jumpbench.data.toy_permutation import FixedPermutation
 from jumpbench.errors import DataMissing, UserError
-from jumpbench.methods.symmetric_diffusers.evaluation import ceilings
+from jumpbench.metrics.permutation import look_alike_ceilings
 from jumpbench.processes.permutations import is_permutation
 
 MAKERS = {
@@ -124,7 +124,7 @@ def test_the_order_of_ties_is_random_whatever_the_presentation(split):
     values = data.tables()["labels"][draw["digits"].long()].squeeze(-1)
     stable = values.argsort(dim=-1, stable=True)
     accuracy = (stable == batch["order"]).all(-1).double()
-    ceiling = ceilings(batch["groups"])[0]
+    ceiling = look_alike_ceilings(batch["groups"])[0]
     error = (ceiling * (1 - ceiling)).sum().sqrt() / 4000  # each list a coin of its ceiling
     assert abs(accuracy.mean() - ceiling.mean()) < 4 * error < 0.05
     assert ceiling.mean() < 0.5  # where a stable order would be right every time

@@ -8,7 +8,7 @@ import torch
 
 from jumpbench.data.tsp import TspData, generated_tsp, load_tsp, parse_tsp
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
-from jumpbench.solvers.tour_solvers import tour_length
+from jumpbench.solvers.tours import tour_length
 
 GOOD = "0.1 0.2 0.3 0.4 0.5 0.6 output 2 1 3 2\n"
 

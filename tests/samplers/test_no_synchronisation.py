@@ -5,56 +5,61 @@ import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
 from jumpbench.samplers.leaping import euler, tau_leaping
-from jumpbench.samplers.mcmc.gibbs import blocked_gibbs, random_scan_gibbs, sweep_gibbs
-from jumpbench.samplers.mcmc.langevin import discrete_langevin, expected_changes, step_size
-from jumpbench.samplers.mcmc.locally_balanced import locally_balanced
-from jumpbench.samplers.mcmc.metropolis import (
-    LogProbDelta,
-    multi_site_metropolis,
-    single_site_metropolis,
-)
+from jumpbench.samplers.mcmc.gibbs import BlockedGibbs, RandomScanGibbs, SystematicGibbs
+from jumpbench.samplers.mcmc.langevin import DiscreteLangevin, expected_changes, step_size
+from jumpbench.samplers.mcmc.lattice_metropolis import LatticeMetropolis
+from jumpbench.samplers.mcmc.locally_balanced import LocallyBalanced
+from jumpbench.samplers.mcmc.metropolis import MultiSiteMetropolis, SingleSiteMetropolis
 from jumpbench.samplers.resampling import multinomial, residual, systematic
 from jumpbench.samplers.weights import effective_sample_size, log_normaliser
+from jumpbench.targets.base import Target
+from jumpbench.targets.ising import Ising
+from jumpbench.targets.tempered import Tempered
 
 B, D, N = 5, 4, 3
 
 
-def log_prob(x):
-    return x.float().sum(-1)
+class Sum(Target):
+    def log_prob(self, x):
+        return x.float().sum(-1)
+
+    def neighbor_log_ratios(self, x):
+        return torch.arange(self.n_states, device=x.device) - x[..., None].float()
 
 
-def log_ratios(x):
-    return torch.arange(N, device=x.device) - x[..., None].float()
+def rates(x, t):
+    return Sum(D, N).neighbor_log_ratios(x).abs()
 
 
-def conditional(x, site):
-    return torch.arange(N, device=x.device).float().expand(len(x), N)
+KERNELS = {
+    "single_site": SingleSiteMetropolis(),
+    "multi_site": MultiSiteMetropolis(2),
+    "random_scan_gibbs": RandomScanGibbs(),
+    "systematic_gibbs": SystematicGibbs(),
+    "blocked_gibbs": BlockedGibbs(torch.ones(1, D)),
+    "locally_balanced": LocallyBalanced(),
+    "langevin": DiscreteLangevin(step_size(0.2)),
+    "langevin_adaptive": DiscreteLangevin(expected_changes(2.0)),
+}
 
 
-def single_site(x):
-    delta = LogProbDelta(log_prob, x)
-    return single_site_metropolis(delta, x, 9, N, commit=delta.commit)
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+@pytest.mark.parametrize("target", [Sum(D, N), Tempered(Sum(D, N), 0.3)], ids=["plain", "tempered"])
+def test_no_kernel_asks_for_a_value(kernel, target):
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        x, info = kernel(target, torch.zeros(B, D, dtype=torch.long, device="cuda"), 9)
+        assert x.shape == (B, D) and info.acceptance.shape == (B,)
 
 
-def multi_site(x):
-    return multi_site_metropolis(LogProbDelta(log_prob, x), x, 3, N, 2)
+def test_lattice_metropolis_asks_for_no_value():
+    target = Ising(3, 0.2)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        LatticeMetropolis()(target, torch.zeros(B, 9, dtype=torch.long, device="cuda"), 9)
 
 
 RUNS = {
-    "single_site": single_site,
-    "multi_site": multi_site,
-    "random_scan_gibbs": lambda x: random_scan_gibbs(conditional, x, 3),
-    "sweep_gibbs": lambda x: sweep_gibbs(conditional, x, 2),
-    "blocked_gibbs": lambda x: blocked_gibbs(
-        log_ratios, x, torch.ones(1, D, dtype=torch.bool, device=x.device), 2
-    ),
-    "locally_balanced": lambda x: locally_balanced(log_ratios, x, 3),
-    "langevin": lambda x: discrete_langevin(log_prob, log_ratios, x, 3, step_size(0.2)),
-    "langevin_adaptive": lambda x: discrete_langevin(
-        log_prob, log_ratios, x, 3, expected_changes(2.0)
-    ),
-    "tau_leaping": lambda x: tau_leaping(lambda x, t: log_ratios(x).abs(), x, [0.0, 0.5, 1.0]),
-    "euler": lambda x: euler(lambda x, t: log_ratios(x).abs(), x, [0.0, 0.5, 1.0]),
+    "tau_leaping": lambda x: tau_leaping(rates, x, [0.0, 0.5, 1.0]),
+    "euler": lambda x: euler(rates, x, torch.linspace(0, 1, 3)),
     "resampling": lambda x: [f(x.float()) for f in (systematic, multinomial, residual)],
     "weights": lambda x: (effective_sample_size(x.float()), log_normaliser(x.float())),
 }

@@ -65,7 +65,7 @@ def test_path_weights_of_annealing_give_the_normaliser():
     energies = torch.tensor([0.3, -1.0, 2.0])
     work = PathIntegral(lambda x, t: energies[x[:, 0]])
     x = torch.arange(3)[:, None]
-    euler(lambda x, t: torch.zeros(3, 1, 3), x, torch.linspace(0, 1, 8), hook=work)
+    euler(lambda x, t: torch.zeros(3, 1, 3), x, torch.linspace(0, 1, 8), hooks=[work])
     torch.testing.assert_close(work.value, energies.double(), rtol=1e-6, atol=0)
     estimate, _ = log_normaliser(work.value, math.log(3))
     assert estimate.item() == pytest.approx(energies.double().logsumexp(0).item(), rel=1e-6)

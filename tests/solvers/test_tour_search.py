@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from jumpbench.solvers.tour_search import local_search, multi_start, random_tours
-from jumpbench.solvers.tour_solvers import tour_length
+from jumpbench.solvers.tours import tour_length
 
 
 def plain_neighbours(tour, or_opt):

@@ -8,13 +8,12 @@ import torch
 
 from jumpbench.errors import UserError
 from jumpbench.solvers.tour_solvers import (
-    canonical_tour,
     held_karp,
     solve_lkh,
     solve_ortools,
     solve_tours,
-    tour_length,
 )
+from jumpbench.solvers.tours import canonical_tour, tour_length
 
 
 def points(batch, n, seed=0):

@@ -1,12 +1,15 @@
 import dataclasses
 import json
 import math
+import os
 
 import pytest
 
-from jumpbench.tables.collect import Records, collect, verdict
+from jumpbench.tables.cells import Cell, uncertainty, verdict
+from jumpbench.tables.collect import Records, collect
 from jumpbench.tables.grid import Selection, build
-from jumpbench.tables.spec import Metric, load
+from jumpbench.tables.language import Metric, Published
+from jumpbench.tables.spec import load
 
 
 @pytest.fixture
@@ -21,13 +24,34 @@ def finish(run, **metrics):
 
 def test_cells_are_means_over_the_seeds_that_are_there(table):
     grid = build(table, Selection("paper", rows="fair", columns="small n"))
-    for run, value in zip(grid[0].runs, (0.5, 0.6), strict=False):
+    for run, value in zip(grid[0].runs, (0.5, 0.6, 0.7), strict=True):
         finish(run, mean=value, floor=0.1, n_samples=100.0)
     (cell,) = collect(table, grid, Records(), "paper")
-    assert cell.measured == pytest.approx(0.55)
-    assert cell.std == pytest.approx(math.sqrt(0.005))
-    assert (cell.n_seeds, cell.n_samples, cell.floor) == (2, 100, 0.1)
-    assert cell.status == "measured" and cell.run_ids == [r.id for r in grid[0].runs[:2]]
+    assert cell.measured == pytest.approx(0.6)
+    assert cell.std == pytest.approx(0.1)
+    assert (cell.n_seeds, cell.n_samples, cell.perfect) == (3, 100, pytest.approx(0.1))
+    assert cell.status == "measured" and cell.run_ids == [r.id for r in grid[0].runs]
+    assert [(v.seed, v.value, v.run) for v in cell.values] == [
+        (run.seed, value, run.id)
+        for run, value in zip(grid[0].runs, (0.5, 0.6, 0.7), strict=True)
+    ]
+    assert Cell.from_json(json.loads(json.dumps(cell.as_json())), "here") == cell
+
+
+@pytest.mark.parametrize("last", [None, "nan", "inf", 0.7])
+def test_a_cell_without_all_its_seeds_is_partial_and_gets_no_verdict(table, last):
+    grid = build(table, Selection("paper", rows="fair", columns="small n"))
+    finish(grid[0].runs[0], mean=0.5)
+    finish(grid[0].runs[1], mean=0.5)
+    if last is not None:
+        finish(grid[0].runs[2], mean=last)
+    (cell,) = collect(table, grid, Records(), "paper")
+    whole = last == 0.7
+    assert cell.status == ("measured" if whole else "partial")
+    assert (cell.verdict is not None) == whole
+    assert cell.note == {None: "2 of 3 seeds", 0.7: None}.get(last, cell.note)
+    if isinstance(last, str):
+        assert f"is {last}" in cell.note
 
 
 def test_statuses_are_honest(table):
@@ -44,37 +68,115 @@ def test_statuses_are_honest(table):
     assert elsewhere.runs == () and cells[3].paper == 0.1
 
 
-def test_a_damaged_record_fails_its_cell_alone(table):
+DAMAGE = {
+    "truncated": '{"metrics": {',
+    "text": '{"metrics": {"mean": "abc"}}',
+    "empty text": '{"metrics": {"mean": ""}}',
+    "null": '{"metrics": {"mean": null}}',
+    "list": '{"metrics": {"mean": [1]}}',
+    "truth": '{"metrics": {"mean": true}}',
+    "huge": '{"metrics": {"mean": 1' + "0" * 400 + "}}",
+    "huger": '{"metrics": {"mean": 1' + "0" * 5000 + "}}",
+    "not a mapping": "[]",
+    "no metrics": "{}",
+    "deep": "[" * 100_000,
+    "n_samples": '{"metrics": {"mean": 0.5, "n_samples": "nan"}}',
+    "n_samples list": '{"metrics": {"mean": 0.5, "n_samples": []}}',
+    "binary": None,
+    "fifo": None,
+    "folder": None,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_record_fails_its_cell_alone(table, damage):
     grid = build(table, Selection("smoke", rows="fair,biased", columns="small n"))
-    finish(grid[0].runs[0], mean=0.5)
-    path = grid[0].runs[0].folder / "metrics.json"
-    path.write_text(path.read_text()[:12])
     finish(grid[1].runs[0], mean=0.9)
+    path = grid[0].runs[0].folder / "metrics.json"
+    path.parent.mkdir(parents=True)
+    if damage == "fifo":
+        os.mkfifo(path)
+    elif damage == "folder":
+        path.mkdir()
+    elif damage == "binary":
+        path.write_bytes(b"\xff\xfe\x00")
+    else:
+        path.write_text(DAMAGE[damage])
     broken, whole = collect(table, grid, Records(), "paper")
-    assert broken.status == "failed" and "damaged" in broken.note
+    assert broken.status == "failed" and broken.measured is None
+    assert str(path) in broken.note and "\n" not in broken.note
     assert whole.status == "measured"
 
 
+@pytest.mark.parametrize("value", ["nan", "x", [1], None, 1e999])
+def test_a_floor_that_is_no_number_is_told_and_left_out(table, value):
+    grid = build(table, Selection("smoke", rows="fair", columns="small n"))
+    finish(grid[0].runs[0], mean=0.5, floor=value)
+    (cell,) = collect(table, grid, Records(), "paper")
+    assert cell.status == "measured" and cell.perfect is None and "'floor'" in cell.note
+    json.dumps(cell.as_json(), allow_nan=False)
+
+
+LOWER = Metric("m", better="lower", digits=2)
+PAPER = Published(0.5, rounding=0.005)
+
+
 def test_verdict_follows_the_stated_formula(table):
-    lower = Metric("m", better="lower", digits=2)
+    def told(metric, mean, spread=0.01, df=None, n=2, paper=PAPER):
+        return verdict(table, metric, mean, spread, df, n, paper)
+
     # two seeds against one published: 2 * sqrt(0.01^2 * 1.5) + 0.005 = 0.02949
-    assert verdict(table, lower, 0.5 + 0.0294, 0.01, 2, 0.5) == "match"
-    assert verdict(table, lower, 0.5 + 0.0296, 0.01, 2, 0.5) == "worse"
-    assert verdict(table, lower, 0.5 - 0.0296, 0.01, 2, 0.5) == "better"
-    assert verdict(table, Metric("m", better="higher", digits=2), 0.6, 0.01, 2, 0.5) == "better"
-    assert verdict(table, lower, 0.5, None, 1, 0.5) is None  # no spread known: nothing to say
-    assert verdict(table, lower, 0.5, 0.01, 2, None) is None
-    assert verdict(table, Metric("m", digits=2), 9.0, 0.01, 2, 0.5) is None
-    wide = Metric("m", better="lower", digits=2, tolerance=0.5)
-    assert verdict(table, wide, 1.2, 0.01, 2, 0.5) == "match"
+    assert told(LOWER, 0.5 + 0.0294) == "match"
+    assert told(LOWER, 0.5 + 0.0296) == "worse"
+    assert told(LOWER, 0.5 - 0.0296) == "better"
+    assert told(Metric("m", better="higher"), 0.6) == "better"
+    assert told(LOWER, 0.5, None) is None  # no spread known: nothing to say
+    assert told(LOWER, 0.5, paper=None) is None
+    assert told(LOWER, 0.5, paper=Published("OOM")) is None
+    assert told(Metric("m"), 9.0) is None
+    assert told(Metric("m", better="lower", printed=False), 0.5) is None
+    assert told(Metric("m", better="lower", tolerance=0.5), 1.2) == "match"
+    # five seeds: Student's 2.869 with four degrees of freedom instead of 2, s^2 (1/5 + 1)
+    edge = 2.8693 * 0.01 * math.sqrt(1.2) + 0.005
+    assert told(LOWER, 0.5 + edge - 1e-4, df=4, n=5) == "match"
+    assert told(LOWER, 0.5 + edge + 1e-4, df=4, n=5) == "worse"
+
+
+def test_the_rounding_is_that_of_the_printed_number(table):
+    # 0.30 and 0.3 are the same number, known to 0.005 and to 0.05
+    for rounding, expected in ((0.005, "worse"), (0.05, "match")):
+        paper = Published(0.3, rounding=rounding)
+        assert verdict(table, LOWER, 0.34, 0.001, None, 5, paper) == expected
+
+
+def test_five_equal_seeds_have_the_stated_spread():
+    metric = Metric("m", better="lower", seed_std=0.004)
+    spread, error, df = uncertainty(metric, [0.150] * 5, None, Published(0.149, rounding=0.0005))
+    assert (spread, error, df) == (0.004, pytest.approx(0.004 / math.sqrt(5)), None)
+
+
+def test_one_seed_has_the_stated_spread_or_none():
+    assert uncertainty(Metric("m", seed_std=0.004), [0.15], None, None)[0] == 0.004
+    assert uncertainty(Metric("m"), [0.15], None, None) == (None, None, None)
+    assert uncertainty(Metric("m", exact=True), [0.15], None, PAPER) == (0.0, 0.0, None)
+
+
+def test_hundred_percent_can_hold():
+    """Three seeds of 4,000 lists without a miss: more than 99.9 percent, and no assumed spread."""
+    metric = Metric("m", better="higher", seed_std=0.5, bounds=(0.0, 100.0))
+    spread, error, df = uncertainty(metric, [100.0] * 3, 4000, None)
+    assert error == pytest.approx(100 / 12_000) and df == 2
+    assert uncertainty(metric, [99.95] * 3, 4000, None)[0] == 0.5
 
 
 def test_a_scale_that_changes_the_problem_is_not_compared(table):
     scales = dict(table.scales)
     scales["small"] = dataclasses.replace(scales["small"], compare=None)
     grid = build(table, Selection("small", rows="fair", columns="small n"))
-    finish(grid[0].runs[0], mean=0.5, n_samples=100.0)
+    for run in grid[0].runs:
+        finish(run, mean=0.5, n_samples=100.0)
     (compared,) = collect(table, grid, Records(), "small")
-    (shown,) = collect(dataclasses.replace(table, scales=scales), grid, Records(), "small")
-    assert compared.verdict == "match" and shown.verdict is None
-    assert shown.paper == 0.5
+    (alone,) = collect(dataclasses.replace(table, scales=scales), grid, Records(), "small")
+    (unjudged,) = collect(table, grid, Records(), "small", judge=False)
+    assert compared.verdict == "match" and alone.verdict is None and unjudged.verdict is None
+    assert alone.paper == 0.5

@@ -16,8 +16,8 @@ def test_identity_ignores_what_cannot_change_a_result(project):
         ["checkpoint_every=7"],
         ["name=other"],
         ["+data.num_workers=3"],
-        ["+trainer.strategy=ddp"],
-        ["+trainer.gradient_clip_val=null"],
+        ["trainer.strategy=ddp"],
+        ["++trainer.benchmark=null"],
         ["+settings={n5: {lr: 1}, n9: {lr: 2}}"],
         ["+unused.group=1"],
     ):

@@ -1,7 +1,11 @@
+import re
+
 import pytest
 import toys
+import yaml
 
 from jumpbench.errors import UserError
+from jumpbench.tables.language import SCALES
 from jumpbench.tables.spec import available, load, parse
 
 
@@ -22,42 +26,126 @@ def test_a_table_file_is_read_whole(project):
     assert len(list(table.cells())) == 7
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("title: Toy\n", "", "lacks 'title'"),
-        ("title: Toy", "title: [", "line"),
-        ("cost: A", "costs: A", "unknown key 'costs'"),
-        ("{name: fair,", "{nam: fair,", "unknown key 'nam' in rows[0]"),
-        ("name: biased", "name: fair", "row 'fair' is defined twice"),
-        ("only: [small n]", "only: [tiny n]", "unknown column 'tiny n'"),
-        ("fair: {small n: 0.5,", "unfair: {small n: 0.5,", "unknown row 'unfair'"),
-        ("small n: 0.5, large n: 0.5", "smal n: 0.5", "unknown column 'smal n'"),
-        ("  smoke: {note: one seed, seeds: 1}\n", "", "scale 'smoke' is missing"),
-        ("paper: {seeds: 3}", "paper: {seeds: 3}\n  huge: {seeds: 9}", "unknown scale 'huge'"),
-        ("experiment: toy/coin\n", "", "row 'fair' has no experiment"),
-        ("rows:\n", "rows: none\nrowz:\n", "rows"),
-        ("overrides: [method.bias=0.5]", "overrides: method.bias=0.5", "must be a list"),
-        ("cost: A", "cost: A\nverdict: {sigma: 2}", "verdict"),
-        ("{id: lowest,", "{id: lowest, scales: [tiny],", "unknown scale 'tiny'"),
-    ],
-)
-def test_every_mistake_is_one_line_with_file_and_place(tmp_path, old, new, words):
+MISTAKES = [
+    ("title: Toy\n", "", "lacks 'title'"),
+    ("title: Toy", "title: [", "line"),
+    ("title: Toy", "title: 3", "title: "),
+    ("about: Coins of several biases.", "about: [1]", "about: "),
+    ("cost: A", "costs: A", "unknown key 'costs'"),
+    ("cost: A", "id: x", "unknown key 'id'"),
+    ("{name: fair,", "{nam: fair,", "unknown key 'nam' in rows[0]"),
+    ("{name: fair,", "{name: fair, name: fair,", "'name' stands twice in rows[0]"),
+    ("    fair: {small", "    biased: {small", "'biased' stands twice in published.mean"),
+    ("name: biased", "name: fair", "row 'fair' is defined twice"),
+    ("name: biased", 'name: "a\\eb"', "control characters"),
+    ("only: [small n]", "only: [tiny n]", "unknown column 'tiny n'"),
+    ("fair: {small n: 0.5,", "unfair: {small n: 0.5,", "unknown row 'unfair'"),
+    ("small n: 0.5, large n: 0.5", "smal n: 0.5", "unknown column 'smal n'; did you mean"),
+    ("small n: 0.5, large n: 0.5", "small n: [0.5]", "must be a number"),
+    ("small n: 0.5, large n: 0.5", "small n: .nan", "must be a number"),
+    ("value: 0.9, std: 0.01", "value: 0.9, sd: 0.01", "{value, std}"),
+    ("paper: {seeds: 3}", "paper: {seeds: 3}\n  huge: {seeds: 9}", "huge"),
+    ("seeds: 2, compare: true", "seeds: 2, compare: abc", "compare"),
+    ("seeds: 2, compare: true", "seeds: three", "seeds"),
+    ("seeds: 2, compare: true", "seeds: 0", "seeds"),
+    ("seeds: 2, compare: true", "heads: {rows: {fare: x}}", "unknown row 'fare'"),
+    ("experiment: toy/coin\n", "", "row 'fair' has no experiment"),
+    ("rows:\n", "rows: none\nrowz:\n", "rows"),
+    ("overrides: [method.bias=0.5]", "overrides: method.bias=0.5", "must be a list"),
+    ("overrides: [method.bias=0.5]", "overrides: [{a: 1}]", "overrides[0]"),
+    ("vars: {n: 4000}", "vars: [1]", "vars"),
+    ("vars: {n: 4000}", "vars: {n: [4000]}", "vars.n"),
+    ("cost: A", "cost: A\nverdict: {sigma: 2}", "verdict"),
+    ("{id: lowest,", "{id: lowest, scales: [tiny],", "scales[0]"),
+    ("text: The fair coin is lowest.", "text: [1]", "text"),
+    ("reason: no numbers", "reason: null", "needs a check"),
+    ("better: lower", "better: lowest", "better"),
+    ("better: lower", "better: Lower", "better"),
+    ("digits: 2", 'digits: "2"', "digits"),
+    ("digits: 2", "digits: -1", "digits"),
+    ("seed_std: 0.02", "seed_std: x", "seed_std"),
+    ("seed_std: 0.02", "seed_std: 0", "seed_std"),
+    ("seed_std: 0.02", "seed_std: .nan", "seed_std"),
+    ("seed_std: 0.02", "scale: 3", "unknown key 'scale'"),
+    ("seed_std: 0.02", "bounds: [0]", "bounds"),
+    ("cost: A", "cost: A\nfigures: [{name: ../../../x}]", "figure name"),
+    ("cost: A", "cost: A\nfigures: [1]", "figures[0]"),
+    ("cost: A", "cost: A\n3: 4", "must be text"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words"), MISTAKES)
+def test_every_mistake_is_one_line_with_file_and_line(tmp_path, old, new, words):
     with pytest.raises(UserError) as caught:
         parse("toy/t", written(tmp_path, old, new))
     message = str(caught.value)
     assert words in message and str(tmp_path / "t.yaml") in message
     assert "\n" not in message
+    if words != "line" and words != "lacks 'title'" and "has no experiment" not in words:
+        text = toys.TABLE.replace(old, new, 1)
+        first = 1 + toys.TABLE[: toys.TABLE.index(old)].count("\n")
+        line = int(re.search(r"line (\d+)", message)[1])
+        assert first <= line <= first + new.count("\n") + 1, text
 
 
 def test_binary_and_empty_files_are_malformed(tmp_path):
-    for content in (b"\xff\xfe\x00", b"", b"- a\n- b\n", b"just text"):
+    for content in (b"\xff\xfe\x00", b"", b"- a\n- b\n", b"just text", b"[" * 5000):
         (tmp_path / "t.yaml").write_bytes(content)
         with pytest.raises(UserError):
             parse("toy/t", tmp_path / "t.yaml")
+
+
+def test_a_published_number_is_known_as_finely_as_it_is_printed(tmp_path):
+    new = "fair: {small n: 0.50, large n: 12}"
+    table = parse("toy/t", written(tmp_path, "fair: {small n: 0.5, large n: 0.5}", new))
+    assert table.published_number("fair", "small n", "mean").rounding == 0.005
+    assert table.published_number("fair", "large n", "mean").rounding == 0.5
+    assert table.published_number("biased", "small n", "mean").rounding == pytest.approx(0.05)
+
+
+def test_a_table_may_have_any_of_the_four_scales(tmp_path):
+    new = "medium: {seeds: 3}\n  small:"
+    table = parse("toy/t", written(tmp_path, "small:", new))
+    assert tuple(table.scales) == ("smoke", "medium", "small", "paper")
+    kinds = {name: scale.kind for name, scale in table.scales.items()}
+    assert kinds == {"smoke": "smoke", "medium": "medium", "small": "paper setting",
+                     "paper": "paper setting"}  # fmt: skip
+    assert [name for name in SCALES if table.scales[name].judged] == ["small", "medium", "paper"]
+    table = parse("toy/t", written(tmp_path, ", compare: true", ""))
+    assert table.scales["small"].kind == "miniature" and not table.scales["small"].judged
+    table = parse("toy/t", written(tmp_path, "  smoke: {note: one seed, seeds: 1}\n"))
+    assert "smoke" not in table.scales
 
 
 def test_unknown_tables_are_named_with_the_nearest_one(project):
     assert available() == ["toy/coins"]
     with pytest.raises(UserError, match="did you mean 'toy/coins'"):
         load("toy/coin")
+
+
+def test_only_a_file_that_takes_the_place_of_the_suites_is_foreign(project, monkeypatch):
+    assert not load("toy/coins").foreign
+    from jumpbench.paths import suite_root
+
+    text = (suite_root() / "reproduce/sgdd/table2.yaml").read_text()
+    own = project / "reproduce/sgdd"
+    own.mkdir()
+    (own / "table2.yaml").write_text(text)
+    assert not load("sgdd/table2").foreign
+    (own / "table2.yaml").write_text(text.replace("0.149", "0.148"))
+    assert load("sgdd/table2").foreign
+
+
+def test_the_reference_names_every_key_of_the_language():
+    """``reproduce/TABLES.md`` and the types say the same."""
+    from jumpbench.paths import suite_root
+    from jumpbench.tables.checks import Check
+    from jumpbench.tables.language import Claim, Column, Metric, Row, Scale, Table
+
+    text = (suite_root() / "reproduce/TABLES.md").read_text()
+    named = set(re.findall(r"`(\w+)`", text))
+    given = {"id", "file", "foreign"}
+    for kind in (Table, Metric, Row, Column, Scale, Claim, Check):
+        assert not set(kind.__dataclass_fields__) - given - named, kind
+    example = re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1]
+    assert yaml.safe_load(example)

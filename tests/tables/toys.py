@@ -21,7 +21,7 @@ METHODS = Path(__file__)
 class Steps(LightningDataModule):
     """``n`` steps of training data that depend on the step alone, one test batch."""
 
-    def __init__(self, n: int = 8, missing: bool = False) -> None:
+    def __init__(self, n: int = 8, missing: bool = False, batch_size: int = 1) -> None:
         super().__init__()
         self.n, self.missing = n, missing
 
@@ -88,10 +88,12 @@ class Walk(Method):
     def training_step(self, batch, index):
         time.sleep(self.sleep)
         force = torch.randn(4, generator=self.generator("force"))
-        return ((self.position - force) ** 2).sum()
+        loss = ((self.position - force) ** 2).sum()
+        self.log("train/loss", loss.detach())
+        return loss
 
     def draw(self, batch, generator):
-        return Draws(self.position[:, None])
+        return Draws(self.position.detach()[:, None])
 
     def further_results(self):
         return {"mean": self.position.double().sum()}
@@ -112,7 +114,7 @@ title: Toy
 about: Coins of several biases.
 cost: A
 metrics:
-  mean: {label: mean, better: lower, digits: 2, floor: floor, seed_std: 0.02}
+  mean: {label: mean, better: lower, digits: 2, perfect: floor, seed_std: 0.02}
 experiment: toy/coin
 rows:
   - {name: fair, overrides: [method.bias=0.5]}

@@ -22,10 +22,10 @@ class Jigsaw(ListData):
     """Base: ``pieces`` x ``pieces`` squares of floor(image / pieces) pixels, row-major.
 
     The grid starts at the top left; rows and columns that remain at the right and bottom are
-    dropped. ``objects`` are float (B, n, C, s, s) as fed to the network; ``unit`` and
-    ``normalised`` are the factors per channel (C,) that take a difference of fed pixels to a
-    difference of pixels in [0, 1] and to one of standardised pixels. ``generated``: use that many
-    generated pictures instead of the dataset (smoke runs; no files needed).
+    dropped. ``objects`` are float (B, n, C, s, s) as fed to the network. Batches also hold ``unit``
+    and ``normalised`` (B, C): the factors that take a difference of fed pixels to one of pixels in
+    [0, 1] and to one of standardised pixels. ``generated``: use that many generated pictures
+    instead of the dataset (smoke runs; no files needed).
 
     Raises:
         UserError: the image cannot be cut into that many pieces.
@@ -103,6 +103,8 @@ class Jigsaw(ListData):
             "objects": self.feed(pieces, tables),
             "order": shuffle.argsort(-1),
             "groups": groups.gather(-1, shuffle),
+            "unit": self.unit.to(index.device).expand(len(index), -1),
+            "normalised": self.normalised.to(index.device).expand(len(index), -1),
         }
 
 

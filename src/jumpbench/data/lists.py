@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 import torch
 from lightning import LightningDataModule
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torch.utils.data import DataLoader, IterableDataset
 
+from jumpbench.data.batches import numbered_loader
 from jumpbench.errors import UserError
 from jumpbench.seeding import make_generator
 
@@ -106,7 +107,7 @@ class ListData(LightningDataModule, ABC):
             draws = [self.draw(split, 1, make_generator(0, split, i), i) for i in numbers]
             return {name: torch.cat([draw[name] for draw in draws]) for name in draws[0]}
 
-        return DataLoader(_Numbered(make, -(-total // self.test_batch_size)), batch_size=None)
+        return numbered_loader(make, -(-total // self.test_batch_size), self.trainer)
 
     def _steps_taken(self) -> int:
         return self.trainer.global_step if self.trainer is not None else 0
@@ -129,21 +130,6 @@ class _Steps(IterableDataset):
         while True:
             yield self._make(step)
             step += 1
-
-
-class _Numbered(Dataset):
-    """A fixed number of batches; a sampler may share them out between processes."""
-
-    def __init__(self, make: Callable[[int], Batch], count: int) -> None:
-        self._make, self._count = make, count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, index: int) -> Batch:
-        if index >= self._count:
-            raise IndexError(index)
-        return self._make(index)
 
 
 def shuffles(size: int, length: int, generator: torch.Generator) -> Tensor:

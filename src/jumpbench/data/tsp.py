@@ -11,7 +11,8 @@ from jumpbench.data.files import DataFile, data_root, located, read
 from jumpbench.data.lists import Batch, EpochOrder, ListData, take_rows
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.seeding import make_generator
-from jumpbench.solvers.tour_solvers import solve_tours, tour_length
+from jumpbench.solvers.tour_solvers import solve_tours
+from jumpbench.solvers.tours import tour_length
 
 # Known test files; any other file is checked line by line only.
 MD5 = {

@@ -1,0 +1,18 @@
+"""How far samples are from the truth: functions of tensors."""
+
+from jumpbench.lazy import lazy_names
+
+__getattr__, __all__ = lazy_names(
+    __name__,
+    {
+        "histogram": "hellinger pair_counts sampling_floor total_variation",
+        "lattice": (
+            "LatticeStatistics equal_symbol_probability lattice_metrics majority_fraction "
+            "symbol_fractions"
+        ),
+        "paths": "jumps_per_site",
+        "permutation": "inversions kendall_tau kendall_tau_rank look_alike_ceilings",
+        "states": "state_metrics",
+        "wasserstein": "wasserstein2",
+    },
+)

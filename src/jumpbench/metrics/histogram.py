@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torchmetrics import Metric
 
 
 def hellinger(p: Tensor, q: Tensor) -> Tensor:
@@ -17,50 +16,10 @@ def total_variation(p: Tensor, q: Tensor) -> Tensor:
     return (p - q).abs().sum((-2, -1)) / 2
 
 
-class PairHistogramDistance(Metric):
-    """Distance of the empirical law of two sites from ``truth`` (N, N), in float64.
-
-    The state is the N x N table of counts, so batches and processes add up exactly. The value is
-    biased upwards by finite sampling: compare it with :func:`sampling_floor`.
-
-    Args:
-        truth: law of the two sites; normalised here.
-        sites: which two sites are looked at.
-    """
-
-    full_state_update = False
-
-    def __init__(self, truth: Tensor, sites: tuple[int, int] = (0, 1)) -> None:
-        super().__init__()
-        if truth.ndim != 2 or truth.shape[0] != truth.shape[1]:
-            raise ValueError(f"truth must be (N, N), not {tuple(truth.shape)}")
-        self.sites = sites
-        self.register_buffer("truth", truth.double() / truth.double().sum(), persistent=False)
-        self.add_state("counts", torch.zeros(truth.numel()).long(), dist_reduce_fx="sum")
-
-    def update(self, x: Tensor) -> None:
-        """Adds states (..., D)."""
-        first, second = (x[..., site].reshape(-1).long() for site in self.sites)
-        cell = first * self.truth.shape[0] + second
-        self.counts += torch.bincount(cell, minlength=self.truth.numel())
-
-    def frequencies(self) -> Tensor:
-        """Empirical law (N, N), float64."""
-        return (self.counts.double() / self.counts.sum()).view_as(self.truth)
-
-
-class HistogramHellinger(PairHistogramDistance):
-    """Hellinger distance sqrt(1 - sum sqrt(p q)) of two sites' histogram from the truth."""
-
-    def compute(self) -> Tensor:
-        return hellinger(self.frequencies(), self.truth.double())
-
-
-class HistogramTotalVariation(PairHistogramDistance):
-    """Total variation distance of two sites' histogram from the truth."""
-
-    def compute(self) -> Tensor:
-        return total_variation(self.frequencies(), self.truth.double())
+def pair_counts(x: Tensor, n_states: int, sites: tuple[int, int] = (0, 1)) -> Tensor:
+    """How often each pair of symbols stands at two sites of states (..., D): (N, N) long."""
+    first, second = (x[..., site].reshape(-1).long() for site in sites)
+    return torch.bincount(first * n_states + second, minlength=n_states**2).view(n_states, -1)
 
 
 def sampling_floor(

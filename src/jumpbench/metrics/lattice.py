@@ -8,14 +8,12 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torchmetrics import Metric
 
 from jumpbench.errors import UserError
 from jumpbench.metrics.wasserstein import wasserstein2
 from jumpbench.seeding import make_generator
 from jumpbench.targets.base import check_states
-from jumpbench.targets.ising import Ising
-from jumpbench.targets.potts import Potts
+from jumpbench.targets.lattice import LatticeTarget, is_lattice
 
 _CHUNK = 1024
 
@@ -61,10 +59,11 @@ class LatticeStatistics:
     correlation: Tensor
 
     @classmethod
-    def of(cls, target: Ising | Potts, x: Tensor) -> "LatticeStatistics":
-        if not isinstance(target, Ising | Potts):
+    def of(cls, target: LatticeTarget, x: Tensor) -> "LatticeStatistics":
+        if not is_lattice(target):
             raise UserError(
-                f"lattice metrics know Ising and Potts targets, not {type(target).__name__}"
+                "lattice metrics need a lattice target (size, pair, field, grid, energy), such as "
+                f"Ising and Potts, not {type(target).__name__}"
             )
         if len(x) == 0:
             raise UserError("lattice metrics need at least one configuration")
@@ -73,7 +72,7 @@ class LatticeStatistics:
         return cls(
             torch.cat([target.energy(part).double() for part in x.split(_CHUNK)]),
             symbol_fractions(x, target.n_states),
-            2 * equal - 1 if isinstance(target, Ising) else equal - 1 / target.n_states,
+            2 * equal - 1 if has_spins(target) else equal - 1 / target.n_states,
         )
 
     def __getitem__(self, index: Tensor) -> "LatticeStatistics":
@@ -81,6 +80,11 @@ class LatticeStatistics:
 
     def __len__(self) -> int:
         return len(self.energy)
+
+
+def has_spins(target: LatticeTarget) -> bool:
+    """Whether a lattice target is judged by its signed spins (it has ``spins``, as Ising has)."""
+    return hasattr(target, "spins")
 
 
 def _mode_weights(fractions: Tensor) -> Tensor:
@@ -112,8 +116,15 @@ def _potts_errors(a: LatticeStatistics, b: LatticeStatistics) -> dict[str, Tenso
     return {"magnetization_error": majority, "majority_error": majority, **_common_errors(a, b)}
 
 
+def _order(statistics: LatticeStatistics, spins: bool) -> dict[str, Tensor]:
+    if not spins:
+        return {"majority_fraction": statistics.fractions.amax(-1).mean()}
+    spin = 2 * statistics.fractions[:, 1] - 1
+    return {"magnetization": spin.mean(), "abs_magnetization": spin.abs().mean()}
+
+
 def lattice_metrics(
-    target: Ising | Potts,
+    target: LatticeTarget,
     samples: Tensor,
     ground_truth: Tensor,
     generator: torch.Generator | None = None,
@@ -133,6 +144,11 @@ def lattice_metrics(
       ``positive_mode_weight`` (Ising): share of the samples with positive magnetisation (ties
       half). Neither looks at the ground truth; at h = 0 the exact values are 0 and 1/2. A sampler
       that misses a mode shows here, and hardly in the other errors;
+    - ``magnetization``, ``abs_magnetization`` (Ising): mean over the samples of the mean spin
+      m = (1 / D) sum_i s_i of a configuration, and of its absolute value |m|; ``majority_fraction``
+      (Potts): mean over the samples of max_n (share of the sites with symbol n). With ``true_`` in
+      front, the same of the ground truth. Samples that all lie in one mode have the right
+      ``abs_magnetization`` and the wrong ``magnetization``;
     - ``NAME_floor``: the expected value of NAME for perfect samples, as the mean over
       ``replicates`` pairs of sets of B and B' configurations drawn from the ground truth with
       replacement (a two-sample bootstrap; it presumes a thinned, uncorrelated ground truth).
@@ -144,7 +160,7 @@ def lattice_metrics(
     """
     a = LatticeStatistics.of(target, samples)
     b = LatticeStatistics.of(target, ground_truth.to(samples.device))
-    errors = _ising_errors if isinstance(target, Ising) else _potts_errors
+    errors = _ising_errors if has_spins(target) else _potts_errors
     values = errors(a, b)
     generator = generator or make_generator(0, "lattice floors")
     floors = {name: torch.zeros_like(value) for name, value in values.items()}
@@ -155,36 +171,10 @@ def lattice_metrics(
         )
         for name, value in errors(*(b[index] for index in draws)).items():
             floors[name] += value / replicates
-    if isinstance(target, Ising):
+    if has_spins(target):
         values["positive_mode_weight"] = _mode_weights(a.fractions)[1]
+    for prefix, statistics in (("", a), ("true_", b)):
+        values |= {f"{prefix}{k}": v for k, v in _order(statistics, has_spins(target)).items()}
     values |= {f"{name}_floor": value for name, value in floors.items()}
     numbers = torch.stack(list(values.values())).tolist()
     return dict(zip(values, numbers, strict=True))
-
-
-class LatticeMetrics(Metric):
-    """:func:`lattice_metrics` collected over batches (and devices) of samples.
-
-    Args:
-        target: the lattice model.
-        ground_truth: ``(B', D)`` integer configurations of the target.
-    """
-
-    full_state_update = False
-    samples: list[Tensor]
-
-    def __init__(self, target: Ising | Potts, ground_truth: Tensor) -> None:
-        super().__init__()
-        self.target = target
-        self.ground_truth = ground_truth
-        self.add_state("samples", default=[], dist_reduce_fx="cat")
-
-    def update(self, samples: Tensor) -> None:
-        """Adds ``(B, D)`` integer configurations."""
-        self.samples.append(samples.to(torch.uint8))
-
-    def compute(self) -> dict[str, float]:
-        if not len(self.samples):
-            raise UserError("lattice metrics need at least one configuration")
-        samples = self.samples if isinstance(self.samples, Tensor) else torch.cat(self.samples)
-        return lattice_metrics(self.target, samples, self.ground_truth)

@@ -1,0 +1,30 @@
+"""The architectures of the papers, and small ones."""
+
+from jumpbench.lazy import lazy_names
+
+__getattr__, __all__ = lazy_names(
+    __name__,
+    {
+        "bit_energy": "BitEnergy",
+        "coupling_energy": "CouplingEnergy",
+        "free_energy": "FreeEnergy",
+        "lattice_transformer": "LatticeController LatticeCorrector",
+        "leattn": "LeAttn",
+        "leconv": "LeConv",
+        "legf": "LeGF",
+        "lemlp": "LeMLP",
+        "letf": "LeTF",
+        "locally_equivariant": "LocallyEquivariantConvolution LocallyEquivariantPerceptron",
+        "object_encoders": (
+            "DigitwiseEncoder IntegerEncoder NumberEncoder PieceEncoder PointFeatures "
+            "ScalarEncoder"
+        ),
+        "object_scores": "ObjectScores",
+        "permutation_transformer": "PermutationTransformer",
+        "score_transformer": "ScoreTransformer",
+        "sinkhorn": "gumbel_sinkhorn log_sinkhorn",
+        "sorting_networks": "SoftSortingNetwork bitonic odd_even",
+        "state_perceptron": "StatePerceptron",
+        "tour_transformer": "TourTransformer",
+    },
+)

@@ -1,0 +1,1 @@
+"""Exact and local-search solvers of combinatorial problems."""

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from jumpbench.solvers.tours import tour_length
+
 TOLERANCE = 1e-9  # a move must shorten the tour by more than this, or rounding could cycle
 MOVES_PER_CHECK = 8  # moves between looks at which instances are done (each look is a host sync)
 CPU_ENTRIES = 2**16  # distances in hand at a time on a CPU
@@ -71,9 +73,8 @@ def multi_start(
     tours = local_search(points, starts.flatten(0, 1))
     if or_opt:  # the larger neighbourhood costs four times as much: only for the last moves
         tours = local_search(points, tours, or_opt=True)
-    ordered = points.double().gather(1, tours[..., None].expand(-1, -1, 2))
-    lengths = (ordered - ordered.roll(-1, dims=1)).norm(dim=-1).sum(-1)
-    return MultiStart(tours.view(batch, n_starts, n), lengths.view(batch, n_starts))
+    tours = tours.view(batch, n_starts, n)
+    return MultiStart(tours, tour_length(coords.unsqueeze(1), tours))
 
 
 def _best_move(coords: Tensor, tours: Tensor, or_opt: bool) -> tuple[Tensor, Tensor]:

@@ -1,194 +1,269 @@
 """The paper's claims, decided from the cells with their uncertainty.
 
-Every check comes down to comparisons "a is better than b". A comparison holds if the difference
-exceeds ``sigmas`` standard errors in the stated direction, fails if it does so in the other one,
-and is undecided in between; where no spread is known the sign alone decides. A claim holds if all
-its comparisons hold, fails if one fails, and is otherwise open (null).
+Every check (:mod:`jumpbench.tables.checks`) comes down to contrasts of cells that the paper says
+are positive (:mod:`jumpbench.tables.comparisons`). A contrast is decided if it differs from zero
+at the level of ``sigmas`` standard errors, which all contrasts of the claim share (Holm's
+procedure, Student's t); a tie, a number that is missing or partial, or a spread that nobody knows
+leaves it open. A claim holds if all its contrasts are decided for it, fails if one is decided
+against it, and is open otherwise.
+
+Beside each claim stands whether it holds *in print*: in the paper's own numbers, by their signs.
 """
 
 import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.tables.collect import Cell
-from jumpbench.tables.spec import Table
+from jumpbench.tables.cells import Cell, by_place
+from jumpbench.tables.checks import Check, Place
+from jumpbench.tables.comparisons import Contrast, Estimate, holm, two_sided_level
+from jumpbench.tables.language import Claim, Scale, Table
 
-# (holds, z score of the difference, words)
-Comparison = tuple[bool | None, float, str]
+Source = Callable[[str, str, str], Estimate]
 
 
 @dataclass(frozen=True)
-class Side:
-    """One side of a comparison: a value, its standard error, and where it stands."""
+class Tree:
+    """Contrasts joined by ``all`` or ``any``."""
 
-    value: float | None
-    error: float | None
-    row: str = ""
-    column: str = ""
-    metric: str = ""
+    joined: str
+    parts: tuple["Tree | Contrast", ...]
 
-    @property
-    def label(self) -> str:
-        return f"{self.row} ({self.column}, {self.metric})" if self.row else f"{self.value:g}"
+    def leaves(self) -> Iterator[Contrast]:
+        for part in self.parts:
+            if isinstance(part, Tree):
+                yield from part.leaves()
+            else:
+                yield part
+
+    def fold(self, signs: Mapping[int, bool | None]) -> bool | None:
+        """True, False or open (None), from the sign of every leaf (by its id)."""
+        states = [p.fold(signs) if isinstance(p, Tree) else signs[id(p)] for p in self.parts]
+        ends = self.joined == "any"  # the state that settles the whole
+        return ends if ends in states else None if None in states else not ends
 
 
-def evaluate(table: Table, cells: Sequence[Cell], scale: str) -> list[dict[str, Any]]:
-    """``[{id, text, holds, detail}]`` for every claim of the table.
+def evaluate(
+    table: Table, cells: Sequence[Cell], scale: str, not_judged: str = ""
+) -> list[dict[str, Any]]:
+    """``[{id, text, holds, detail, in_print}]`` for every claim of the table.
 
-    At a scale that cannot decide it (smoke never can), a claim is checked for its spelling and
-    left open.
-
-    Raises:
-        UserError: a check that the table file spells wrongly.
+    ``not_judged`` says why no claim of this table can be judged (overrides, a foreign file).
     """
-    found = []
+    places = by_place(list(cells))
+
+    def measured(row: str, column: str, metric: str) -> Estimate:
+        published = table.published_number(row, column, metric)
+        rounding = published.rounding if published and table.metrics[metric].printed else 0.0
+        if (cell := places.get((row, column, metric))) is None:
+            return Estimate(None, lacking=f"no number for {row} ({column}, {metric})")
+        return cell.estimate(rounding)
+
+    results = []
     for claim in table.claims:
-        holds, detail = None, claim.reason or "no check is possible"
+        holds, detail = None, claim.reason or ""
         if claim.check is not None:
-            holds, detail = _Checker(table, claim.id, cells).decide(claim.check)
-            if scale not in claim.scales:
-                holds, detail = None, f"not evaluated at the {scale} scale"
-        found.append({"id": claim.id, "text": claim.text, "holds": holds, "detail": detail})
-    return found
+            why = not_judged or _unfit(claim, table.scales[scale])
+            holds, detail = (
+                (None, why) if why else decide(table, _tree(table, claim, measured))
+            )
+        results.append(
+            {"id": claim.id, "text": claim.text, "holds": holds, "detail": detail,
+             "in_print": in_print(table, claim)}
+        )  # fmt: skip
+    return results
 
 
-class _Checker:
-    def __init__(self, table: Table, claim_id: str, cells: Sequence[Cell]) -> None:
-        self.table, self.id = table, claim_id
-        self.cells = {(c.row, c.column, c.metric): c for c in cells}
+def _unfit(claim: Claim, scale: Scale) -> str:
+    """Why a scale cannot decide a claim, empty if it can."""
+    if claim.judged_at(scale):
+        return ""
+    return "miniature: not judged" if scale.kind == "miniature" else f"{scale.kind}: not judged"
 
-    def decide(self, check: Mapping[str, Any]) -> tuple[bool | None, str]:
-        """All comparisons of a check at once; the words show those that decide."""
-        parts = self._check(check)
-        if not parts:
-            raise self._wrong("there is nothing to compare")
-        if all(math.isnan(z) and holds is None for holds, z, _ in parts):
-            return None, f"open: none of its {len(parts)} comparisons has both numbers"
-        for wanted, word in ((False, "fails"), (None, "open")):
-            if deciding := [text for holds, _, text in parts if holds is wanted]:
-                return wanted, _listed(f"{word} in {len(deciding)} of {len(parts)}", deciding)
-        tightest = min(parts, key=lambda part: part[1])
-        return True, _listed(f"holds in {len(parts)} of {len(parts)}; tightest", [tightest[2]])
 
-    def _check(self, check: Mapping[str, Any]) -> list[Comparison]:
-        kinds: dict[str, Callable[[Any], list[Comparison]]] = {
-            "best": self._best, "order": self._order, "trend": self._trend,
-            "compare": self._compare, "all": self._all, "any": self._any,
-        }  # fmt: skip
-        if not isinstance(check, Mapping) or len(check) != 1 or next(iter(check)) not in kinds:
-            raise self._wrong(f"a check is one of {', '.join(kinds)}")
-        (kind, arguments), *_ = check.items()
-        try:
-            return kinds[kind](arguments)
-        except (KeyError, TypeError) as error:
-            raise self._wrong(f"'{kind}' lacks or misuses {error}") from None
+def decide(table: Table, tree: Tree) -> tuple[bool | None, str]:
+    """Whether the claim holds, and the contrasts that decide it in words."""
+    leaves = list(tree.leaves())
+    decided = holm([leaf.p_value() for leaf in leaves], two_sided_level(table.sigmas))
+    signs = {
+        id(leaf): (leaf.gap > 0) if yes else None for leaf, yes in zip(leaves, decided, strict=True)
+    }
+    holds = tree.fold(signs)
+    if all(leaf.lacking for leaf in leaves):
+        return None, f"open: none of its {len(leaves)} comparisons has all its numbers"
+    if holds:
+        tightest = min(
+            (leaf for leaf in leaves if signs[id(leaf)]), key=lambda leaf: abs(leaf.t() or 0.0)
+        )
+        return True, f"holds, {len(leaves)} comparisons; tightest: {_words(tightest)}"
+    word = "open" if holds is None else "fails"
+    deciding = [_words(leaf) for leaf in leaves if signs[id(leaf)] is holds]
+    return holds, _listed(f"{word} in {len(deciding)} of {len(leaves)}", deciding)
 
-    def _wrong(self, what: str) -> UserError:
-        return UserError(f"{self.table.id}: claim '{self.id}': {what}")
 
-    def _side(self, where: Any) -> Side:
-        if isinstance(where, (int, float)):
-            return Side(float(where), 0.0)
-        place = where["row"], where["column"], where["metric"]
-        cell = self.cells.get(place)
-        if cell is None:
-            if place not in {(r.name, c.name, m.name) for r, c, m in self.table.cells()}:
-                raise self._wrong(f"there is no cell {' / '.join(place)}")
-            return Side(None, None, *place)
-        return Side(cell.measured, cell.uncertainty, *place)
+def _words(leaf: Contrast) -> str:
+    if leaf.lacking:
+        return leaf.lacking
+    t = leaf.t()
+    if leaf.is_tie:
+        return f"{leaf.words} (equal)"
+    if t is None:
+        return f"{leaf.words} (no spread is known)"
+    return f"{leaf.words} (t = {t:.1f})"
 
-    def _less(self, left: Side, right: Side, lower: bool = True, factor: float = 1.0) -> Comparison:
-        """Whether left < factor * right (or >)."""
-        words = _compared(left, right, "<" if lower else ">", factor)
-        if left.value is None or right.value is None:
-            absent = left if left.value is None else right
-            return None, math.nan, f"no number for {absent.label}"
-        gap = (factor * right.value - left.value) * (1 if lower else -1)
-        shown = f"{words}: {left.value:.4g} and {factor * right.value:.4g}"
-        error = math.hypot(left.error or 0.0, factor * (right.error or 0.0))
-        if error == 0:
-            known = left.error is not None and right.error is not None
-            return gap > 0, math.copysign(math.inf, gap), shown + ("" if known else " (no spread)")
-        z = gap / error
-        holds = True if z > self.table.sigmas else False if z < -self.table.sigmas else None
-        return holds, z, f"{shown} (z = {z:.1f})"
 
-    def _places(self, at: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        """(metric, column) pairs that a check speaks of; all of the table where it names none."""
-        metrics = at.get("metrics") or ([at["metric"]] if "metric" in at else None)
-        columns = at.get("columns") or ([at["column"]] if "column" in at else None)
-        for metric in metrics or self.table.metrics:
-            for column in columns or [c.name for c in self.table.columns]:
+def in_print(table: Table, claim: Claim) -> str | None:
+    """``holds``, ``fails in k of m`` (by the signs of printed differences), ``not printed``."""
+    if claim.check is None or not table.published:
+        return None
+
+    def printed(row: str, column: str, metric: str) -> Estimate:
+        number = table.published_number(row, column, metric)
+        value = None if number is None or isinstance(number.value, str) else number.value
+        return Estimate(value if table.metrics[metric].printed else None)
+
+    tree = _tree(table, claim, printed)
+    leaves = list(tree.leaves())
+    signs = {
+        id(leaf): None if leaf.lacking or leaf.is_tie else leaf.gap > 0 for leaf in leaves
+    }
+    absent = sum(bool(leaf.lacking) for leaf in leaves)
+    if absent == len(leaves):
+        return "not printed"
+    rest = f"; {absent} of {len(leaves)} not printed" if absent else ""
+    holds = tree.fold(signs)
+    if holds:
+        return "holds" + rest
+    against = sum(sign is False for sign in signs.values())
+    ties = sum(leaf.is_tie and not leaf.lacking for leaf in leaves)
+    if against and holds is False:
+        return f"fails in {against} of {len(leaves)}" + rest
+    if ties:
+        return f"tied in {ties} of {len(leaves)}" + rest
+    return "holds where printed" + rest
+
+
+def _tree(table: Table, claim: Claim, source: Source) -> Tree:
+    assert claim.check is not None
+    tree = _Builder(table, source).tree(claim.check)
+    if not list(tree.leaves()):
+        raise UserError(f"{table.id}: claim '{claim.id}': there is nothing to compare")
+    return tree
+
+
+class _Builder:
+    """Contrasts of one check, with numbers from ``source`` (measured or printed)."""
+
+    def __init__(self, table: Table, source: Source) -> None:
+        self.table, self.source = table, source
+        self.places = {(r.name, c.name, m.name) for r, c, m in table.cells()}
+
+    def tree(self, check: Check) -> Tree:
+        if check.kind in ("all", "any"):
+            return Tree(check.kind, tuple(self.tree(part) for part in getattr(check, check.kind)))
+        build = getattr(self, f"_{check.kind}")
+        return Tree("all", tuple(build(getattr(check, check.kind))))
+
+    def _places(self, at: Any) -> Iterator[tuple[str, str]]:
+        """(metric, column) pairs that a check speaks of and that the table has."""
+        directed = [m.name for m in self.table.metrics.values() if m.better != "none"]
+        for metric in at.named_metrics or directed:
+            for column in self._columns(at):
                 yield metric, column
 
-    def _lower(self, metric: str) -> bool:
-        if metric not in self.table.metrics:
-            raise self._wrong(f"there is no metric '{metric}'")
-        better = self.table.metrics[metric].better
-        if better == "none":
-            raise self._wrong(f"metric '{metric}' has no better direction")
-        return better == "lower"
+    def _columns(self, at: Any) -> Sequence[str]:
+        return at.named_columns or [column.name for column in self.table.columns]
 
-    def _best(self, at: Mapping[str, Any]) -> list[Comparison]:
-        others = at.get("among") or [
-            row.name for row in self.table.rows if not row.ours and not row.cited
-        ]
-        parts = []
+    def _better(
+        self, left: str, right: str, column: str, metric: str, margin: float = 0.0
+    ) -> Contrast:
+        """``left`` is better than ``right`` by more than the margin."""
+        lower = self.table.metrics[metric].better == "lower"
+        a, b = self.source(left, column, metric), self.source(right, column, metric)
+        sign = 1.0 if lower else -1.0
+        by = f" by {margin:g}" if margin else ""
+        words = f"{left} {'<' if lower else '>'} {right}{by} ({column}, {metric}){_pair(a, b)}"
+        return Contrast(((sign, b), (-sign, a)), -margin, words)
+
+    def _best(self, at: Any) -> Iterator[Contrast]:
+        ours = {row.name for row in self.table.rows if row.ours or row.cited}
+        others = at.among or [row.name for row in self.table.rows if row.name not in ours]
         for metric, column in self._places(at):
-            lower = self._lower(metric)
-            left = self._side({"row": at["row"], "column": column, "metric": metric})
             for other in others:
-                if other != at["row"]:
-                    right = self._side({"row": other, "column": column, "metric": metric})
-                    parts.append(self._less(left, right, lower))
-        return parts
+                there = {(at.row, column, metric), (other, column, metric)} <= self.places
+                if other != at.row and there:
+                    yield self._better(at.row, other, column, metric, at.margin)
 
-    def _order(self, at: Mapping[str, Any]) -> list[Comparison]:
-        parts = []
+    def _order(self, at: Any) -> Iterator[Contrast]:
         for metric, column in self._places(at):
-            sides = [self._side({"row": r, "column": column, "metric": metric}) for r in at["rows"]]
-            lower = self._lower(metric)
-            parts += [self._less(a, b, lower) for a, b in itertools.pairwise(sides)]
-        return parts
+            for left, right in itertools.pairwise(at.rows):
+                yield self._better(left, right, column, metric, at.margin)
 
-    def _trend(self, at: Mapping[str, Any]) -> list[Comparison]:
-        columns = at.get("columns") or [c.name for c in self.table.columns]
-        rising = {"increasing": True, "decreasing": False}[at["direction"]]
-        parts = []
-        for metric in at.get("metrics") or [at["metric"]]:
-            for row in at["rows"]:
-                sides = [self._side({"row": row, "column": c, "metric": metric}) for c in columns]
-                parts += [self._less(a, b, rising) for a, b in itertools.pairwise(sides)]
-        return parts
+    def _trend(self, at: Any) -> Iterator[Contrast]:
+        sign = 1.0 if at.direction == "increasing" else -1.0
+        for metric in at.named_metrics:
+            for row in at.rows:
+                for first, second in itertools.pairwise(self._columns(at)):
+                    a, b = self.source(row, first, metric), self.source(row, second, metric)
+                    words = f"{first} {'<' if sign > 0 else '>'} {second} ({row}, {metric})"
+                    yield Contrast(((sign, b), (-sign, a)), 0.0, words + _pair(a, b))
 
-    def _compare(self, at: Mapping[str, Any]) -> list[Comparison]:
-        lower = {"<": True, ">": False}[at["op"]]
-        sides = self._side(at["left"]), self._side(at["right"])
-        return [self._less(*sides, lower, float(at.get("factor", 1)))]
+    def _falls_behind(self, at: Any) -> Iterator[Contrast]:
+        columns = self._columns(at)
+        centre = (len(columns) - 1) / 2
+        norm = sum((k - centre) ** 2 for k in range(len(columns)))
+        for metric in at.named_metrics:
+            lower = self.table.metrics[metric].better == "lower"
+            terms = []
+            for k, column in enumerate(columns):
+                weight = (k - centre) / norm * (1.0 if lower else -1.0)
+                terms.append((weight, self.source(at.row, column, metric)))
+                terms.append((-weight, self.source(at.behind, column, metric)))
+            terms = tuple(term for term in terms if term[0])
+            contrast = Contrast(terms, 0.0, "")
+            slope = "" if contrast.lacking else f": {contrast.gap:.3g} a column"
+            words = f"{at.row} falls behind {at.behind} from {columns[0]} to {columns[-1]}"
+            yield Contrast(terms, 0.0, f"{words} ({metric}){slope}")
 
-    def _all(self, checks: Sequence[Mapping[str, Any]]) -> list[Comparison]:
-        return [part for check in checks for part in self._check(check)]
+    def _side(self, side: Place | float) -> tuple[Estimate, str]:
+        if isinstance(side, Place):
+            label = f"{side.row} ({side.column}, {side.metric})"
+            return self.source(side.row, side.column, side.metric), label
+        return Estimate(float(side), 0.0), f"{side:g}"
 
-    def _any(self, checks: Sequence[Mapping[str, Any]]) -> list[Comparison]:
-        """One comparison that holds if one of the checks does, and fails if all of them do."""
-        results = [self.decide(check) for check in checks]
-        holds = [verdict for verdict, _ in results]
-        verdict = True if True in holds else None if None in holds else False
-        texts = [text for found, text in results if found is verdict]
-        return [(verdict, math.nan, texts[0] if verdict else "; ".join(texts))]
+    def _compare(self, at: Any) -> Iterator[Contrast]:
+        """``sign (factor right - left) > margin``."""
+        (a, left), (b, right) = self._side(at.left), self._side(at.right)
+        sign = 1.0 if at.op == "<" else -1.0
+        times = "" if at.factor == 1 else f"{at.factor:g} x "
+        by = f" by {at.margin:g}" if at.margin else ""
+        words = f"{_shared(at.left, at.right, left, f' {at.op} {times}', right)}{by}"
+        pair = _pair(a, b, at.factor)
+        yield Contrast(((sign * at.factor, b), (-sign, a)), -at.margin, words + pair)
+
+    def _within(self, at: Any) -> Iterator[Contrast]:
+        (a, left), (b, right) = self._side(at.left), self._side(at.right)
+        for sign in (1.0, -1.0):
+            bound = f"{'+' if sign > 0 else '-'} {at.margin:g}"
+            words = f"{left} {'<' if sign > 0 else '>'} {right} {bound}{_pair(a, b)}"
+            yield Contrast(((sign, b), (-sign, a)), at.margin, words)
 
 
-def _compared(left: Side, right: Side, sign: str, factor: float) -> str:
-    """``A < B (D=5, tv)``: what both sides share is said once."""
-    times = "" if factor == 1 else f"{factor:g} x "
-    if (left.column, left.metric) == (right.column, right.metric) and left.row:
-        return f"{left.row} {sign} {times}{right.row} ({left.column}, {left.metric})"
-    if (left.row, left.metric) == (right.row, right.metric) and left.row:
-        return f"{left.column} {sign} {times}{right.column} ({left.row}, {left.metric})"
-    return f"{left.label} {sign} {times}{right.label}"
+def _pair(a: Estimate, b: Estimate, factor: float = 1.0) -> str:
+    if a.value is None or b.value is None:
+        return ""
+    return f": {a.value:.4g} and {factor * b.value:.4g}"
+
+
+def _shared(left: Place, right: Place | float, a: str, sign: str, b: str) -> str:
+    """What both sides share is said once."""
+    if isinstance(right, Place) and (left.column, left.metric) == (right.column, right.metric):
+        return f"{left.row}{sign}{right.row} ({left.column}, {left.metric})"
+    if isinstance(right, Place) and (left.row, left.metric) == (right.row, right.metric):
+        return f"{left.column}{sign}{right.column} ({left.row}, {left.metric})"
+    return f"{a}{sign}{b}"
 
 
 def _listed(head: str, texts: Sequence[str], most: int = 3) -> str:

@@ -1,44 +1,17 @@
-"""From runs to cells: mean and spread over seeds, status, verdict against the published number."""
+"""From runs to cells: what every run measured, mean and spread over seeds, status, verdict."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.tables.execute import failure_status
+from jumpbench.tables.cells import Cell, Value, uncertainty, verdict
 from jumpbench.tables.grid import GridCell
+from jumpbench.tables.language import Column, Metric, Row, Table
 from jumpbench.tables.plan import Run
-from jumpbench.tables.spec import Column, Metric, Row, Table
-from jumpbench.tables.store import read_failure, read_metrics
-
-ENOUGH_SEEDS = 5
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One number of a table beside the published one; the unit of ``table.json``."""
-
-    row: str
-    column: str
-    metric: str
-    paper: float | str | None = None
-    paper_std: float | None = None
-    measured: float | None = None
-    std: float | None = None
-    n_seeds: int = 0
-    n_samples: int | None = None
-    status: str = "missing"  # measured | failed | missing | data-missing | cited
-    verdict: str | None = None  # match | better | worse
-    floor: float | None = None
-    note: str | None = None
-    run_ids: list[str] = field(default_factory=list)
-    uncertainty: float | None = None  # standard error of ``measured``; None if unknown
-    asked: bool = True  # False: cited, or not part of the scale
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+from jumpbench.tables.store import failure_status, read_failure, read_metrics
 
 
 class Records:
@@ -57,57 +30,107 @@ class Records:
         return self._known.get(run.hash)
 
 
-def collect(table: Table, grid: Sequence[GridCell], records: Records, scale: str) -> list[Cell]:
-    """All cells of the grid as they stand now."""
-    compare = table.scales[scale].compared
+@dataclass(frozen=True)
+class Reading:
+    """What one run says about one cell: a value, or a status and why there is none."""
+
+    value: Value | None = None
+    perfect: float | None = None
+    samples: int | None = None
+    status: str = "missing"
+    why: str | None = None
+    remark: str | None = None  # something about it is wrong, the value is not
+
+
+def collect(
+    table: Table, grid: Sequence[GridCell], records: Records, scale: str, judge: bool = True
+) -> list[Cell]:
+    """All cells of the grid as they stand now; ``judge`` False leaves verdicts out."""
+    compare = judge and table.scales[scale].compared
     return [_cell(table, entry, records, compare) for entry in grid]
 
 
+def read(entry: GridCell, run: Run, records: Records) -> Reading:
+    """The reading of one run for one cell."""
+    content = records.get(run)
+    if content is None:
+        if why := records.damaged.get(run.hash):
+            return Reading(status="failed", why=why)
+        if why := read_failure(run.folder):
+            return Reading(status=failure_status(run.folder), why=why)
+        return Reading()
+    metrics, metric = content["metrics"], entry.metric
+    source = source_name(metric, entry.row, entry.column)
+    file = run.folder / "metrics.json"
+    if source not in metrics:
+        return Reading(status="failed", why=f"{run.id} measured no '{source}'")
+    number = _number(metrics[source])
+    if number is None:
+        return Reading(status="failed", why=f"{file}: '{source}' is not a number; {_REMEDY}")
+    if not math.isfinite(number):
+        return Reading(status="failed", why=f"'{source}' of {run.id} is {number}")
+    samples = _number(metrics.get("n_samples", 0))
+    if samples is None or not math.isfinite(samples) or samples < 0:
+        return Reading(status="failed", why=f"{file}: 'n_samples' is no count; {_REMEDY}")
+    perfect, remark = None, None
+    if metric.perfect and metric.perfect in metrics:
+        perfect = _number(metrics[metric.perfect])
+        if perfect is None or not math.isfinite(perfect):
+            perfect, remark = None, f"{file}: '{metric.perfect}' is not a finite number"
+    value = Value(run.seed, number * metric.factor, run.id)
+    scaled = None if perfect is None else perfect * metric.factor
+    return Reading(value, scaled, int(samples) or None, "measured", remark=remark)
+
+
+_REMEDY = "delete it and call again"
+
+
+def _number(value: Any) -> float | None:
+    """A metric as a float (also nan and inf, which json holds as words); None if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
 def _cell(table: Table, entry: GridCell, records: Records, compare: bool) -> Cell:
-    row, column, metric = entry.row, entry.column, entry.metric
-    paper, paper_std = table.paper(row.name, column.name, metric.name)
+    row, metric = entry.row, entry.metric
+    published = table.published_number(row.name, entry.column.name, metric.name)
+    paper, paper_std = table.paper(row.name, entry.column.name, metric.name)
     base = {
-        "row": row.name, "column": column.name, "metric": metric.name,
+        "row": row.name, "column": entry.column.name, "metric": metric.name,
         "paper": paper, "paper_std": paper_std, "asked": entry.asked,
     }  # fmt: skip
     if row.cited:
         return Cell(**base, status="cited", note=row.note)
-    source = source_name(metric, row, column)
-    values, floors, samples, used, problems = [], [], [], [], []
-    for run in entry.runs:
-        if (record := records.get(run)) is None:
-            why = records.damaged.get(run.hash) or read_failure(run.folder)
-            if why:
-                status = "failed" if run.hash in records.damaged else failure_status(run.folder)
-                problems.append((status, why))
-            continue
-        metrics = record["metrics"]
-        if source not in metrics:
-            problems.append(("failed", f"{run.id} measured no '{source}'"))
-            continue
-        value = float(metrics[source]) * metric.scale
-        if not math.isfinite(value):
-            problems.append(("failed", f"'{source}' of {run.id} is {value}"))
-            continue
-        values.append(value)
-        used.append(run.id)
-        if metric.floor and metric.floor in metrics:
-            floors.append(float(metrics[metric.floor]) * metric.scale)
-        if "n_samples" in metrics:
-            samples.append(int(float(metrics["n_samples"])))
-    if not values:
-        status, note = problems[0] if problems else ("missing", entry.missing_because)
+    readings = [read(entry, run, records) for run in entry.runs]
+    problems = [reading for reading in readings if reading.why]
+    good = [reading for reading in readings if reading.value is not None]
+    if not good:
+        status = problems[0].status if problems else "missing"
+        note = problems[0].why if problems else entry.missing_because
         return Cell(**base, status=status, note=note, run_ids=[run.id for run in entry.runs])
-    mean, spread = fmean(values), stdev(values) if len(values) > 1 else None
-    error = _seed_std(metric, spread, len(values))
-    se = None if error is None else error / math.sqrt(len(values))
-    comparable = compare and not row.not_target
+    values = [reading.value for reading in good if reading.value is not None]
+    numbers = [value.value for value in values]
+    samples = min((r.samples for r in good if r.samples), default=None)
+    spread, error, df = uncertainty(metric, numbers, samples, published)
+    whole = len(values) >= entry.expected and not problems
+    mean, comparable = fmean(numbers), compare and whole and not row.not_target
+    perfect = [reading.perfect for reading in good if reading.perfect is not None]
+    remarks = [
+        *(reading.why for reading in problems),
+        *([f"{len(values)} of {entry.expected} seeds"] if len(values) < entry.expected else []),
+        *(reading.remark for reading in good if reading.remark),
+    ]
     return Cell(
-        **base, measured=mean, std=spread, n_seeds=len(values),
-        n_samples=min(samples) if samples else None, status="measured",
-        verdict=verdict(table, metric, mean, error, len(values), paper) if comparable else None,
-        floor=fmean(floors) if floors else None, run_ids=used, uncertainty=se,
-        note=problems[0][1] if problems else None,
+        **base, measured=mean, std=stdev(numbers) if len(numbers) > 1 else None,
+        n_seeds=len(values), n_samples=samples, status="measured" if whole else "partial",
+        verdict=verdict(table, metric, mean, spread, df, len(values), published)
+        if comparable else None,
+        perfect=fmean(perfect) if perfect else None, note=remarks[0] if remarks else None,
+        run_ids=[value.run for value in values], values=values, uncertainty=error, df=df,
     )  # fmt: skip
 
 
@@ -115,34 +138,3 @@ def source_name(metric: Metric, row: Row, column: Column) -> str:
     """Name of the metric in ``metrics.json``: ``source`` with row, column and variables put in."""
     names: Mapping[str, Any] = {"row": row.name, "column": column.name, **column.vars, **row.vars}
     return (metric.source or metric.name).format_map(names)
-
-
-def _seed_std(metric: Metric, spread: float | None, n: int) -> float | None:
-    """Seed-to-seed standard deviation: measured from five seeds on, else at least the stated.
-
-    The deviation of three seeds is below a third of the true one in one case out of ten.
-    """
-    if spread is not None and n >= ENOUGH_SEEDS:
-        return spread
-    known = [s for s in (spread, metric.seed_std) if s is not None]
-    return max(known) if known else None
-
-
-def verdict(
-    table: Table, metric: Metric, mean: float, std: float | None, n: int, paper: Any
-) -> str | None:
-    """match | better | worse, or None where nothing can be said.
-
-    Match: ``|mean - paper| <= sigmas * sqrt(std^2 (1/n + 1/paper_seeds) + tolerance^2)`` plus half
-    a unit of the last printed digit. None without a published number, a spread or a direction.
-    """
-    if not isinstance(paper, (int, float)) or (std is None and not metric.tolerance):
-        return None
-    variance = (std or 0.0) ** 2 * (1 / n + 1 / table.paper_seeds) + metric.tolerance**2
-    rounding = 0.5 * 10.0**-metric.digits
-    difference = mean - paper
-    if abs(difference) <= table.sigmas * math.sqrt(variance) + rounding:
-        return "match"
-    if metric.better == "none":
-        return None
-    return "better" if (difference < 0) == (metric.better == "lower") else "worse"

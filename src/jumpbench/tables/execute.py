@@ -1,26 +1,25 @@
 """Make one run: compose -> DataModule and Method -> fit and/or test -> metrics.json.
 
 ``metrics.json`` is written last: a folder that has it is finished, one without it is resumed from
-its last checkpoint. This is the only module of the suite that starts torch.
+its last checkpoint and its draws.
 """
 
 import argparse
 import io
-import json
 import logging
 import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from omegaconf import OmegaConf
 
-from jumpbench.errors import DataMissing, UserError
+from jumpbench.errors import UserError, innermost
 from jumpbench.files import disk_errors, disk_is_full, full_disk, make_folder, write_atomic
 from jumpbench.tables.provenance import provenance
 from jumpbench.tables.runlog import logging_to
-from jumpbench.tables.store import plain, write_json
+from jumpbench.tables.store import plain, run_hash, write_json
 
 TEST_PREFIX = "test/"
 
@@ -29,31 +28,26 @@ class RunFailed(Exception):
     """A run stopped with an error; its log has the details. The message is one line."""
 
 
-class Watch(Protocol):
-    """Who is told how far a run is."""
-
-    def progress(self, stage: str, done: int, total: int | None) -> None: ...
-
-
 def execute(
-    folder: Path, config: dict[str, Any], watch: Watch | None = None, labels: dict | None = None
+    folder: Path, config: dict[str, Any], watch: Any = None, labels: dict | None = None
 ) -> None:
     """Make the run described by ``config`` in ``folder``.
 
     Args:
         config: plain configuration, folders of needed runs filled in (:meth:`Run.placed`).
         watch: told about progress, at most a few times a second.
-        labels: ``group`` and ``job_type`` for the experiment logger.
+        labels: what an experiment logger calls the run (table, row, column, scale).
 
     Raises:
-        UserError: bad input, missing data (:class:`DataMissing`), or a disk that refuses.
+        UserError: bad input, missing data (:class:`DataMissing`), diverged training
+            (:class:`Diverged`), or a disk that refuses.
         RunFailed: anything else; ``log.txt`` has the traceback.
     """
     make_folder(folder)
     write_atomic(folder / "config.yaml", OmegaConf.to_yaml(OmegaConf.create(config)))
     with logging_to(folder / "log.txt") as log:
         try:
-            _make(folder, config, watch, labels or {})
+            _RunJob(folder, config, watch, labels or {}).make()
             (folder / "error.json").unlink(missing_ok=True)
         except BaseException as error:
             log.error("".join(traceback.format_exception(error)))
@@ -61,111 +55,213 @@ def execute(
                 raise KeyboardInterrupt from None
             if not isinstance(error, Exception):
                 raise
-            known = _cause(error)
-            if known is None and disk_is_full(error):
-                known = full_disk(folder, error)
-            kind = type(known).__name__ if known else type(error).__name__
-            message = str(known) if known else f"{kind}: {_one_line(error)}"
-            write_json(folder / "error.json", {"kind": kind, "message": message})
-            if known:
-                raise known from None
-            raise RunFailed(f"{message} (see {folder / 'log.txt'})") from None
+            raise _recorded(folder, error) from None
 
 
-def _make(folder: Path, config: dict[str, Any], watch: Watch | None, labels: dict) -> None:
-    import torch
-    from hydra.utils import instantiate
-    from lightning import seed_everything
+class _RunJob:
+    """One run while it is made: what is constructed for it, and its stages."""
 
-    from jumpbench.methods.base import ARTIFACTS
-    from jumpbench.methods.shards import Shards
-    from jumpbench.tables.memory import keep_freed_memory
-    from jumpbench.tables.training import close, loggers, our_callbacks, world_size
+    def __init__(self, folder: Path, config: dict[str, Any], watch: Any, labels: dict) -> None:
+        self.folder, self.config, self.watch, self.labels = folder, config, watch, labels
+        self.hash = run_hash(folder)
+        self.metrics: dict[str, float | str] = {}
 
-    started = time.time()
-    keep_freed_memory()
-    settings = dict(config["trainer"])
-    if settings.get("accelerator") in ("gpu", "cuda") and not torch.cuda.is_available():
-        raise UserError(
-            "trainer.accelerator=gpu, but torch sees no GPU here; "
-            "use trainer.accelerator=cpu, or a CUDA build of torch"
+    def make(self) -> None:
+        from jumpbench.tables.interrupts import Interrupts
+        from jumpbench.tables.memory import forget_peak, keep_freed_memory
+        from jumpbench.tables.mirrors import close
+
+        started = time.monotonic()
+        keep_freed_memory()
+        forget_peak()
+        stages = {"fit": self.fit, "test": self.test}
+        if not self.config["stages"] or set(self.config["stages"]) - set(stages):
+            raise UserError(f"stages={self.config['stages']}: give some of [fit, test]")
+        with Interrupts() as interrupts:
+            self.build(interrupts)
+            try:
+                for stage in self.config["stages"]:
+                    stages[stage]()
+            finally:
+                close(self.trainer.loggers)
+            if self.trainer.is_global_zero:
+                self.finish(started)
+
+    def build(self, interrupts: Any) -> None:
+        """Data, method and trainer."""
+        import torch
+        from hydra.utils import instantiate
+        from lightning import seed_everything
+
+        from jumpbench.methods.shards import Shards
+        from jumpbench.tables.checkpoints import SaveCheckpoints, WholeFiles
+        from jumpbench.tables.constructors import find_own_modules
+        from jumpbench.tables.mirrors import mirror
+        from jumpbench.tables.training import (
+            Budget,
+            FiniteTraining,
+            FitClock,
+            ReportProgress,
+            TrainingLog,
         )
-    seed_everything(int(config["seed"]), workers=True, verbose=False)
-    data_config = dict(config["data"] or {})
-    if (world := world_size(settings)) > 1 and (batch := data_config.get("batch_size")):
+
+        find_own_modules()
+        settings = trainer_settings(self.config)
+        if settings.get("accelerator") in ("gpu", "cuda") and not torch.cuda.is_available():
+            raise UserError(
+                "trainer.accelerator=gpu, but torch sees no GPU here; "
+                "use trainer.accelerator=cpu, or a CUDA build of torch"
+            )
+        _seed(seed_everything, self.config["seed"])
+        data = data_settings(self.config)
+        self.data = instantiate(data, _convert_="all") if data else None
+        self.method = instantiate(self.config["method"], _convert_="all")
+        self.method.shards = Shards(self.folder / "draws")
+        self.clock = FitClock()
+        callbacks = [*instantiate(settings.pop("callbacks", None) or [], _convert_="all")]
+        plugins = [*instantiate(settings.pop("plugins", None) or [], _convert_="all")]
+        callbacks.append(self.clock)
+        if self.watch is not None:
+            callbacks.append(ReportProgress(self.watch))
+        if "fit" in self.config["stages"]:
+            limits = self.config.get("budget") or {}
+            callbacks += [
+                Budget(self.clock, **limits),
+                FiniteTraining(),
+                TrainingLog(self.folder / "training" / "metrics.csv"),
+                # Last, so that the states of the others are in the file.
+                SaveCheckpoints(
+                    self.folder / "checkpoints",
+                    int(self.config["checkpoint_every"]),
+                    float(self.config.get("checkpoint_minutes") or 0),
+                    interrupts,
+                ),
+            ]
+        self.trainer = instantiate(
+            settings,
+            callbacks=callbacks,
+            plugins=[*plugins, WholeFiles(self.hash)],
+            strategy=strategy(settings, self.method),
+            logger=mirror(self.folder, self.config, self.labels, self.hash) or False,
+            default_root_dir=str(self.folder),
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            _convert_="all",
+        )
+
+    def fit(self) -> None:
+        from jumpbench.tables.checkpoints import LAST, resume_point
+
+        checkpoints = self.folder / "checkpoints"
+        resumed = resume_point(checkpoints, self.hash)
+        self.trainer.fit(
+            self.method,
+            datamodule=self.data,
+            ckpt_path=str(resumed) if resumed else None,
+            weights_only=True,
+        )
+        with disk_errors(checkpoints):
+            self.trainer.save_checkpoint(checkpoints / LAST)
+        spent = self.method.spent
+        self.metrics |= {
+            "run/fit_seconds": self.clock.seconds,
+            "run/steps": float(self.trainer.global_step),
+            "run/fit_network_evaluations": spent.network_evaluations,
+            "run/fit_energy_evaluations": spent.energy_evaluations,
+        }
+
+    def test(self) -> None:
+        started = time.monotonic()
+        self.trainer.test(self.method, datamodule=self.data, verbose=False)
+        self.metrics["run/test_seconds"] = time.monotonic() - started
+        logged = {
+            key.removeprefix(TEST_PREFIX): value
+            for key, value in self.trainer.callback_metrics.items()
+            if key.startswith(TEST_PREFIX)
+        }
+        results = {name: plain(value) for name, value in (logged | self.method.results).items()}
+        if results.get("invalid", 0.0) == 1.0:
+            raise UserError(
+                "no step of the simulation had usable rates (invalid is 1): the network gives "
+                "values that are not finite"
+            )
+        self.metrics |= results
+
+    def finish(self, started: float) -> None:
+        """Write what the run leaves behind; ``metrics.json`` last."""
+        import torch
+
+        from jumpbench.methods.base import ARTIFACTS
+        from jumpbench.tables.checkpoints import keep_last_only
+
+        if self.method.artifacts:
+            buffer = io.BytesIO()
+            torch.save(self.method.artifacts, buffer)
+            write_atomic(self.folder / ARTIFACTS, buffer.getvalue())
+        origin = provenance(self.config, started, str(self.trainer.strategy.root_device))
+        self.metrics["run/peak_memory_gb"] = origin["peak_memory_gb"]
+        write_json(self.folder / "provenance.json", origin)
+        finished = {"run": self.hash, "metrics": self.metrics, "seed": self.config["seed"]}
+        write_json(self.folder / "metrics.json", finished)
+        self.method.shards.remove()
+        keep_last_only(self.folder / "checkpoints")
+
+
+def trainer_settings(config: dict[str, Any]) -> dict[str, Any]:
+    """The trainer's arguments; what is null is left to Lightning."""
+    return {k: v for k, v in dict(config["trainer"]).items() if v is not None}
+
+
+def data_settings(config: dict[str, Any]) -> dict[str, Any]:
+    """The DataModule's arguments: the global batch is fixed, each process gets its part.
+
+    Raises:
+        UserError: the devices do not divide the batch.
+    """
+    from jumpbench.tables.training import world_size
+
+    settings = dict(config["data"] or {})
+    if (world := world_size(config["trainer"])) > 1 and (batch := settings.get("batch_size")):
         if batch % world:
             raise UserError(
                 f"the global batch of {batch} cannot be kept on {world} devices; "
                 "choose trainer.devices so that it divides the batch"
             )
-        data_config["batch_size"] = batch // world  # per process: the global batch is fixed
-    data = instantiate(data_config, _convert_="all") if data_config else None
-    method = instantiate(config["method"], _convert_="all")
-    method.shards = Shards(folder / "draws")
-    clock, callbacks = our_callbacks(folder, config, watch)
-    trainer = instantiate(
-        {k: v for k, v in settings.items() if k != "callbacks"},
-        callbacks=[*instantiate(settings.get("callbacks") or [], _convert_="all"), *callbacks],
-        logger=loggers(folder, config, labels),
-        default_root_dir=str(folder),
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        _convert_="all",
-    )
-    metrics: dict[str, float | str] = {}
-    try:
-        _stages(trainer, method, data, folder, config, clock, metrics)
-    finally:
-        close(trainer.loggers)
-    if not trainer.is_global_zero:
-        return
-    if method.artifacts:
-        buffer = io.BytesIO()
-        torch.save(method.artifacts, buffer)
-        write_atomic(folder / ARTIFACTS, buffer.getvalue())
-    record = provenance(config, started, str(trainer.strategy.root_device))
-    metrics["run/peak_memory_gb"] = record["peak_memory_gb"]
-    write_json(folder / "provenance.json", record)
-    write_json(folder / "metrics.json", {"metrics": metrics, "seed": config["seed"]})
-    method.shards.remove()
+        settings["batch_size"] = batch // world
+    return settings
 
 
-def _stages(
-    trainer: Any,
-    method: Any,
-    data: Any,
-    folder: Path,
-    config: dict[str, Any],
-    clock: Any,
-    metrics: dict[str, float | str],
-) -> None:
-    """Fit and/or test, and fill ``metrics``."""
-    from jumpbench.tables.training import last_checkpoint
+def strategy(settings: dict[str, Any], method: Any) -> str:
+    """Lightning's strategy: as configured; by default plain DDP on several devices, in the form
+    that looks for unused parameters where the method's class says ``unused_parameters = True``."""
+    from jumpbench.tables.training import world_size
 
-    for stage in config["stages"]:
-        if stage == "fit":
-            trainer.fit(
-                method, datamodule=data, ckpt_path=last_checkpoint(folder), weights_only=True
-            )
-            with disk_errors(folder / "checkpoints"):
-                trainer.save_checkpoint(folder / "checkpoints" / "last.ckpt")
-            metrics["run/fit_seconds"] = clock.seconds
-            metrics["run/steps"] = float(trainer.global_step)
-        elif stage == "test":
-            before = time.time()
-            trainer.test(method, datamodule=data, verbose=False)
-            metrics["run/test_seconds"] = time.time() - before
-            metrics |= {
-                key.removeprefix(TEST_PREFIX): plain(value)
-                for key, value in trainer.callback_metrics.items()
-                if key.startswith(TEST_PREFIX)
-            }
-            metrics |= {name: plain(value) for name, value in method.results.items()}
-        else:
-            raise UserError(f"unknown stage '{stage}' in stages; there are: fit, test")
+    wanted = str(settings.pop("strategy", "auto"))
+    unused = getattr(method, "unused_parameters", False)
+    if world_size(settings) > 1 and wanted in ("auto", "ddp") and unused:
+        return "ddp_find_unused_parameters_true"
+    return wanted
 
 
-def _cause(error: BaseException | None) -> UserError | None:
+def _seed(seed_everything: Any, seed: Any) -> None:
+    if not isinstance(seed, int) or not 0 <= seed < 2**32:
+        raise UserError(f"seed={seed}: give a whole number from 0 to {2**32 - 1}")
+    seed_everything(seed, workers=True, verbose=False)
+
+
+def _recorded(folder: Path, error: Exception) -> Exception:
+    """The error to raise for ``error``: one line, also left in ``error.json``."""
+    known = _users_error(error)
+    if known is None and disk_is_full(error):
+        known = full_disk(folder, error)
+    cause = innermost(error)
+    kind = type(known or cause).__name__
+    message = str(known) if known else f"{kind}: {_one_line(cause)}"
+    write_json(folder / "error.json", {"kind": kind, "message": message})
+    return known or RunFailed(f"{message} (see {folder / 'log.txt'})")
+
+
+def _users_error(error: BaseException | None) -> UserError | None:
     """The user's error behind what Hydra or Lightning wrapped around it, if there is one."""
     while error is not None:
         if isinstance(error, UserError):
@@ -179,31 +275,28 @@ def _one_line(error: BaseException) -> str:
     return text[:300] or "no message"
 
 
-def failure_status(folder: Path) -> str:
-    """``data-missing`` or ``failed``: how a cell reports the run's last error."""
-    try:
-        kind = json.loads((folder / "error.json").read_text())["kind"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return "failed"
-    return "data-missing" if kind == DataMissing.__name__ else "failed"
-
-
 def main() -> int:
-    """``python -m jumpbench.tables.execute FOLDER``: make a planned run in a process of its own.
+    """``python -m jumpbench.tables.execute FOLDER``: attempt a planned run.
 
-    Distributed training repeats this command line in every process, which a table's cannot be.
+    Its folder holds ``config.yaml`` and ``labels.json``. Distributed training repeats this command
+    line in every process, which a table's cannot be; ``--held`` says that the caller holds the
+    run's lock.
     """
+    from jumpbench.tables.attempt import Job, Outcome, attempt, make_here
+
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    config = OmegaConf.to_container(OmegaConf.load(folder / "config.yaml"))
+    parser.add_argument("--held", action="store_true")
+    asked = parser.parse_args()
     logging.captureWarnings(True)
+    job = Job.planned(asked.folder.resolve())
     try:
-        execute(folder, config)
-    except (UserError, RunFailed) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+        ended = make_here(job) if asked.held else attempt(job)
+    except KeyboardInterrupt:
+        return 130
+    if ended.outcome is not Outcome.FINISHED:
+        print(f"error: {ended.message}", file=sys.stderr)
+    return 0 if ended.outcome is Outcome.FINISHED else 1
 
 
 if __name__ == "__main__":

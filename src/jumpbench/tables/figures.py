@@ -1,22 +1,29 @@
 """Figures of a table: functions ``f(table, **kwargs) -> matplotlib Figure`` named in its file."""
 
+import contextlib
 import functools
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.files import disk_errors, make_folder
-from jumpbench.tables.collect import Cell
+from jumpbench.tables.cells import Cell
 from jumpbench.tables.grid import GridCell
-from jumpbench.tables.spec import Table
+from jumpbench.tables.language import Table
+from jumpbench.tables.names import visible
+from jumpbench.tables.store import read_json, write_json
 
 
 class Filled:
     """A table with its measured cells, as figure functions see it."""
 
-    def __init__(self, table: Table, grid: Sequence[GridCell], cells: Sequence[Cell]) -> None:
+    def __init__(
+        self, table: Table, grid: Sequence[GridCell], cells: Sequence[Cell], beside: bool = True
+    ) -> None:
         self.table, self.cells = table, list(cells)
+        self.beside = beside  # whether published numbers are drawn too
         self._runs = {(g.row.name, g.column.name): g.runs for g in grid}
         self._cells = {(c.row, c.column, c.metric): c for c in cells}
         self.rows = list(dict.fromkeys(cell.row for cell in cells))
@@ -47,8 +54,8 @@ class Filled:
         """All metrics of every finished run of a cell (one per seed)."""
         from jumpbench.tables.store import read_metrics
 
-        found = (read_metrics(run.folder) for run in self._runs.get((row, column), ()))
-        return [record["metrics"] for record in found if record is not None]
+        contents = (read_metrics(run.folder) for run in self._runs.get((row, column), ()))
+        return [content["metrics"] for content in contents if content is not None]
 
 
 def functions(table: Table) -> list[tuple[str, Callable[..., Any], dict[str, Any]]]:
@@ -60,37 +67,70 @@ def functions(table: Table) -> list[tuple[str, Callable[..., Any], dict[str, Any
     from hydra.errors import InstantiationException
     from hydra.utils import get_method
 
-    found = []
+    listed = []
     for entry in table.figures:
         arguments = dict(entry)
         name, target = str(arguments.pop("name", "figure")), arguments.pop("_target_", None)
         try:
-            found.append((name, get_method(str(target)), arguments))
+            listed.append((name, get_method(str(target)), arguments))
         except (ImportError, ValueError, InstantiationException, AttributeError):
             line = f"{table.id}: figure '{name}' names no function: {target}"
             raise UserError(line) from None
-    return found
+    return listed
 
 
-def draw(filled: Filled, folder: Path) -> list[Path]:
-    """Draw every figure of the table as png and pdf; one without numbers yet is left out."""
+def draw(filled: Filled, folder: Path, runs: Sequence[str]) -> list[Path]:
+    """Draw every figure of the table as png and pdf, or keep those on disk of the same ``runs``.
+
+    One without numbers yet is left out; one that cannot be drawn (a damaged ``samples.pt``) is
+    told on standard error and left out.
+    """
+    if not filled.table.figures:
+        return []
+    stamp = folder / "drawn.json"
+    wanted = [dict(entry) for entry in filled.table.figures]
+    with contextlib.suppress(UserError, AttributeError, KeyError, TypeError):
+        drawn = read_json(stamp, "delete it")
+        paths = [folder / str(name) for name in drawn["paths"]]
+        same = drawn["runs"] == list(runs) and drawn["figures"] == wanted
+        if same and all(p.is_file() and p.with_suffix(".pdf").is_file() for p in paths):
+            return paths
+    paths, failed = [], False
+    for name, function, arguments in functions(filled.table):
+        try:
+            path = _drawn(filled, folder / f"{name}.png", function, arguments)
+        except UserError:
+            raise
+        except Exception as error:  # whatever a figure function or a damaged file raises
+            failed = True
+            words = visible(f"{type(error).__name__}: {error}".splitlines()[0])
+            print(f"figure '{name}' of {filled.table.id} is not drawn: {words}", file=sys.stderr)
+            continue
+        if path is not None:
+            paths.append(path)
+    content = {"runs": list(runs), "figures": wanted, "paths": [path.name for path in paths]}
+    if paths and not failed:
+        write_json(stamp, content)
+    return paths
+
+
+def _drawn(
+    filled: Filled, path: Path, function: Callable[..., Any], arguments: dict[str, Any]
+) -> Path | None:
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    paths = []
-    for name, function, arguments in functions(filled.table):
-        figure = function(filled, **arguments)
-        if figure is None:
-            continue
-        make_folder(folder)
-        with disk_errors(folder):
-            for suffix in ("png", "pdf"):
-                figure.savefig(folder / f"{name}.{suffix}", dpi=150, bbox_inches="tight")
-        plt.close(figure)
-        paths.append(folder / f"{name}.png")
-    return paths
+    figure = function(filled, **arguments)
+    if figure is None:
+        return None
+    make_folder(path.parent)
+    with disk_errors(path.parent):
+        for file in (path, path.with_suffix(".pdf")):
+            figure.savefig(file, dpi=150, bbox_inches="tight")
+    plt.close(figure)
+    return path
 
 
 def curves(
@@ -113,10 +153,10 @@ def curves(
     drawn = False
     for axis, metric in zip(axes[0], metrics, strict=True):
         for number, row in enumerate(rows or filled.rows):
-            found = [filled.cell(row, column, metric) for column in filled.columns]
+            cells = [filled.cell(row, column, metric) for column in filled.columns]
             points = [
                 (filled.variables[c.column][x], c.measured, c.std or 0.0, c.paper)
-                for c in found
+                for c in cells
                 if c is not None and c.measured is not None and x in filled.variables[c.column]
             ]
             if not points:
@@ -127,7 +167,9 @@ def curves(
                 xs, ys, errors, marker="o", ms=3, capsize=2, label=row, color=f"C{number}"
             )
             printed = [
-                (a, b) for a, b in zip(xs, paper, strict=True) if isinstance(b, (int, float))
+                (a, b)
+                for a, b in zip(xs, paper, strict=True)
+                if filled.beside and isinstance(b, int | float)
             ]
             if printed:
                 axis.plot(*zip(*printed, strict=True), "--", lw=1, color=f"C{number}")

@@ -1,17 +1,24 @@
 """The grid of a table at one scale: which runs fill which cell."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from jumpbench.errors import UserError
+from jumpbench.tables.identity import is_anonymous
+from jumpbench.tables.language import SCALES, Column, Metric, Row, Scale, Table
 from jumpbench.tables.names import select
 from jumpbench.tables.plan import Run, plan_run
-from jumpbench.tables.spec import SCALES, Column, Metric, Row, Table
+from jumpbench.tables.scalefiles import expanded
 
 
 @dataclass(frozen=True)
 class GridCell:
-    """A cell and its runs, one per seed; none if the row is cited or the scale leaves it out."""
+    """A cell and its runs, one per seed; none if the row is cited or the scale leaves it out.
+
+    ``expected`` is the number of seeds that the scale asks for.
+    """
 
     row: Row
     column: Column
@@ -19,11 +26,12 @@ class GridCell:
     runs: tuple[Run, ...] = ()
     asked: bool = False
     missing_because: str | None = None
+    expected: int = 0
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A part of a table is a table: what the command line chose."""
+    """What the command line chose: the part to make and print, and overrides of every run."""
 
     scale: str = "small"
     seeds: str | None = None
@@ -31,36 +39,106 @@ class Selection:
     columns: str | None = None
     overrides: tuple[str, ...] = ()
 
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """Overrides that can change a number; device, loggers and workers cannot."""
+        return tuple(o for o in self.overrides if not is_anonymous(o))
+
+    @property
+    def is_part(self) -> bool:
+        return bool(self.seeds or self.rows or self.columns)
+
+    def label(self, table: Table) -> str:
+        """Name of the table's folder: the scale, and a hash of what is not as published in it."""
+        if not self.changes and not table.foreign:
+            return self.scale
+        text = "\n".join(sorted(self.changes))
+        if table.foreign:
+            text += Path(table.file).read_text(encoding="utf-8")
+        return f"{self.scale}+{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
 
 def build(table: Table, selection: Selection) -> list[GridCell]:
-    """Compose every run of the selected cells.
+    """Compose every run of the selected cells, at the selected seeds.
 
     Raises:
         UserError: unknown scale, row or column, bad seeds, or an override that fits no run.
     """
-    if selection.scale not in SCALES:
-        raise UserError(f"no scale '{selection.scale}'; there are: {', '.join(SCALES)}")
-    scale = table.scales[selection.scale]
-    row_names = [row.name for row in table.rows]
-    column_names = [column.name for column in table.columns]
-    rows = select("row", selection.rows, row_names) if selection.rows else row_names
-    columns = (
-        select("column", selection.columns, column_names) if selection.columns else column_names
-    )
+    scale = scale_of(table, selection.scale)
+    rows, columns = chosen(table, selection)
     grid = []
     for row, column, metric in table.cells():
-        if row.name not in rows or column.name not in columns:
-            continue
-        if row.cited:
-            grid.append(GridCell(row, column, metric))
-        elif _left_out(row.name, scale.only_rows) or _left_out(column.name, scale.only_columns):
-            why = f"not part of the {scale.name} scale"
-            grid.append(GridCell(row, column, metric, missing_because=why))
-        else:
-            wanted = seeds(selection.seeds, row.seeds or scale.seeds)
-            runs = tuple(_run(table, row, column, selection, seed) for seed in wanted)
-            grid.append(GridCell(row, column, metric, runs, asked=True))
+        if row.name in rows and column.name in columns:
+            default = row.seeds or scale.seeds
+            wanted = seeds(selection.seeds, default)
+            grid.append(_filled(table, scale, row, column, metric, selection, wanted))
     return grid
+
+
+def whole(table: Table, selection: Selection, further_seeds: Iterable[int] = ()) -> list[GridCell]:
+    """Every cell of the table at this scale, whatever part of it is selected.
+
+    Runs are those of the scale's own seeds, of the selected ones and of ``further_seeds`` (asked
+    for in earlier calls). Rows to which an override does not fit have no runs.
+
+    Raises:
+        UserError: as :func:`build`.
+    """
+    scale = scale_of(table, selection.scale)
+    everything = replace(selection, rows=None, columns=None)
+    grid = []
+    for row, column, metric in table.cells():
+        default = row.seeds or scale.seeds
+        wanted = {*range(default), *seeds(selection.seeds, default), *further_seeds}
+        try:
+            cell = _filled(table, scale, row, column, metric, everything, sorted(wanted))
+        except UserError:
+            if not selection.overrides:
+                raise
+            why = "the overrides do not fit this row"
+            cell = GridCell(row, column, metric, missing_because=why)
+        grid.append(cell)
+    return grid
+
+
+def scale_of(table: Table, name: str) -> Scale:
+    """The scale of that name.
+
+    Raises:
+        UserError: there is none.
+    """
+    if name not in SCALES:
+        raise UserError(f"no scale '{name}'; there are: {', '.join(SCALES)}")
+    if name not in table.scales:
+        raise UserError(f"{table.id} has no {name} scale; it has: {', '.join(table.scales)}")
+    return table.scales[name]
+
+
+def chosen(table: Table, selection: Selection) -> tuple[list[str], list[str]]:
+    """Names of the selected rows and columns.
+
+    Raises:
+        UserError: one that does not exist.
+    """
+    rows = [row.name for row in table.rows]
+    columns = [column.name for column in table.columns]
+    return (
+        select("row", selection.rows, rows) if selection.rows else rows,
+        select("column", selection.columns, columns) if selection.columns else columns,
+    )
+
+
+def _filled(
+    table: Table, scale: Scale, row: Row, column: Column, metric: Metric,
+    selection: Selection, wanted: Sequence[int],
+) -> GridCell:  # fmt: skip
+    if row.cited:
+        return GridCell(row, column, metric)
+    if _left_out(row.name, scale.only_rows) or _left_out(column.name, scale.only_columns):
+        why = f"not part of the {scale.name} scale"
+        return GridCell(row, column, metric, missing_because=why)
+    runs = tuple(_run(table, scale, row, column, selection, seed) for seed in wanted)
+    return GridCell(row, column, metric, runs, True, expected=row.seeds or scale.seeds)
 
 
 def seeds(text: str | None, default: int) -> Sequence[int]:
@@ -96,8 +174,9 @@ def _left_out(name: str, only: tuple[str, ...] | None) -> bool:
     return only is not None and name not in only
 
 
-def _run(table: Table, row: Row, column: Column, selection: Selection, seed: int) -> Run:
-    scale = table.scales[selection.scale]
+def _run(
+    table: Table, scale: Scale, row: Row, column: Column, selection: Selection, seed: int
+) -> Run:
     overrides = [
         *table.overrides, *row.overrides, *column.overrides, *row.columns.get(column.name, ()),
         *scale.overrides, *scale.rows.get(row.name, ()), *scale.columns.get(column.name, ()),
@@ -106,6 +185,6 @@ def _run(table: Table, row: Row, column: Column, selection: Selection, seed: int
     experiment = row.experiment or table.experiment
     assert experiment is not None  # checked when the file was read
     try:
-        return plan_run(experiment, [str(o) for o in overrides], seed)
+        return plan_run(experiment, expanded(overrides), seed)
     except UserError as error:
         raise UserError(f"row '{row.name}', column '{column.name}': {error}") from None

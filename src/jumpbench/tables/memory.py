@@ -1,7 +1,11 @@
 """How the C library of a run's process treats freed memory."""
 
+import contextlib
 import ctypes
+import gc
 import os
+import resource
+from pathlib import Path
 
 # Parameters of mallopt(3).
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -22,3 +26,32 @@ def keep_freed_memory() -> bool:
     except (AttributeError, OSError, TypeError):  # no glibc
         return False
     return bool(mallopt(_TRIM_THRESHOLD, 2**31 - 1) and mallopt(_MMAP_THRESHOLD, 2**25))
+
+
+def forget_peak() -> None:
+    """Start the count of the peak memory anew, so that it is that of the run which begins now."""
+    gc.collect()
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)  # what earlier runs of this process left in the heap
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+
+
+def peak_memory_gb(on_gpu: bool) -> float:
+    """Highest memory in use since :func:`forget_peak`, in GiB: of the GPU, or of the process.
+
+    Where the system cannot forget a peak, that of the process since it began.
+    """
+    import torch
+
+    if on_gpu:
+        return torch.cuda.max_memory_allocated() / 2**30
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        status = Path("/proc/self/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -1,17 +1,20 @@
 """Names that a user types: nearest match for a wrong one, patterns for several."""
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from jumpbench.errors import UserError
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
 
 def no_such(kind: str, name: str, known: Iterable[str]) -> UserError:
     """One line: there is no such thing; did you mean ...; how to see what there is."""
     known = list(known)
-    shown = name if len(name) <= 60 else name[:57] + "..."
-    line = f"no {kind} '{shown.encode('unicode_escape').decode()}'"
+    short = name if len(name) <= 60 else name[:57] + "..."
+    line = f"no {kind} '{short.encode('unicode_escape').decode()}'"
     if near := get_close_matches(name, known, n=1, cutoff=0.5):
         line += f"; did you mean '{near[0]}'?"
     elif known:
@@ -37,3 +40,8 @@ def select(kind: str, wanted: str, known: Sequence[str]) -> list[str]:
     if not chosen:
         raise UserError(f"no {kind} given; there are: {', '.join(known)}")
     return [n for n in known if n in chosen]
+
+
+def visible(text: str) -> str:
+    """Text on one line in which control characters are spelled instead of obeyed."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

@@ -1,64 +1,78 @@
 """``jumpbench list``, ``status``, ``run`` and ``data``: what there is, what is done, one run."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from jumpbench.errors import DataMissing, UserError
-from jumpbench.paths import reproduce_dir
-from jumpbench.tables.console import Terminal, console
+from jumpbench.tables.console import console, print_json, words
 from jumpbench.tables.grid import Selection, build, unique_runs
+from jumpbench.tables.language import SCALES
 from jumpbench.tables.launchers import launcher as make_launcher
 from jumpbench.tables.layout import number
 from jumpbench.tables.names import no_such
 from jumpbench.tables.plan import Run, plan_run
-from jumpbench.tables.spec import SCALES, available, load
+from jumpbench.tables.progress import Terminal
+from jumpbench.tables.recorded import recorded_file
+from jumpbench.tables.scalefiles import expanded
+from jumpbench.tables.spec import available, load
 from jumpbench.tables.store import is_running, read_failure, read_metrics
 
 _STYLES = {"done": "green", "running": "yellow", "failed": "red", "missing": "dim"}
+COSTS = (
+    "cost, smoke/small/medium/paper: A minutes on a CPU, B minutes on a GPU, C up to half an hour "
+    "on a GPU, D more"
+)
 
 
-def print_list() -> None:
+def print_list(as_json: bool = False) -> None:
     """Every table: what it shows, cost class per scale, data it needs, what is recorded."""
+    listed, broken = table_list()
+    if as_json:
+        print_json({"tables": listed, "malformed": broken})
+        return
     out = console()
-    shown = RichTable(header_style="bold", pad_edge=False)
+    table = RichTable(header_style="bold", pad_edge=False)
     for name in ("table", "what it shows", "cost", "data", "recorded"):
-        shown.add_column(name, overflow="fold")
-    broken = []
+        table.add_column(name, overflow="fold", no_wrap=name == "table")
+    for entry in listed:
+        table.add_row(
+            words(out, entry["table"]), words(out, entry["title"]), entry["cost"],
+            ", ".join(entry["data"]) or "none", ", ".join(entry["recorded"]) or words(out, "–"),
+        )  # fmt: skip
+    out.print(table)
+    out.print(Text(COSTS, style="dim"))
+    for line in broken:
+        out.print(words(out, f"malformed: {line}", "red"), soft_wrap=True)
+
+
+def table_list() -> tuple[list[dict[str, Any]], list[str]]:
+    """(what there is to say about every table, one line for every malformed file)."""
+    listed, broken = [], []
     for table_id in available():
         try:
             table = load(table_id)
         except UserError as error:
             broken.append(str(error))
             continue
-        recorded = ", ".join(s for s in SCALES if recorded_file(table_id, s).is_file())
-        shown.add_row(
-            table_id, table.title, cost_of(table.cost), ", ".join(table.data) or "none",
-            recorded or "–",
+        listed.append(
+            {
+                "table": table_id, "title": table.title, "about": table.about,
+                "scales": {name: scale.kind for name, scale in table.scales.items()},
+                "cost": cost_of(table.cost), "data": list(table.data),
+                "recorded": [s for s in SCALES if recorded_file(table_id, s).is_file()],
+            }
         )  # fmt: skip
-    out.print(shown)
-    out.print(
-        Text(
-            "cost, smoke/small/paper: A minutes on a CPU, B minutes on a GPU, C up to half an hour "
-            "on a GPU, D more",
-            style="dim",
-        )
-    )
-    for line in broken:
-        out.print(Text(f"malformed: {line}", style="red"))
+    return listed, broken
 
 
 def cost_of(cost: object) -> str:
-    """Cost class per scale (``A/A/C``), or the one class of all."""
+    """Cost class per scale (``A/A/-/C``), or the one class of all."""
     if isinstance(cost, dict):
-        return "/".join(str(cost.get(scale, "?")) for scale in SCALES)
+        return "/".join(str(cost.get(scale, "-")) for scale in SCALES)
     return str(cost or "?")
-
-
-def recorded_file(table_id: str, scale: str):
-    slug, name = table_id.split("/")
-    return reproduce_dir() / slug / "results" / f"{name}.{scale}.json"
 
 
 def state_of(run: Run) -> tuple[str, str]:
@@ -75,10 +89,9 @@ def state_of(run: Run) -> tuple[str, str]:
     return "missing", "begun, will be resumed" if (run.folder / "checkpoints").is_dir() else ""
 
 
-def print_status(table_id: str, selection: Selection) -> bool:
+def print_status(table_id: str, selection: Selection, as_json: bool = False) -> bool:
     """Which runs of a table are done; True if all are."""
-    table = load(table_id)
-    grid = build(table, selection)
+    grid = build(load(table_id), selection)
     runs = unique_runs(grid)
     used: dict[str, list[str]] = {}
     for cell in grid:
@@ -86,44 +99,58 @@ def print_status(table_id: str, selection: Selection) -> bool:
             place = f"{cell.row.name} / {cell.column.name}"
             if place not in used.setdefault(run.hash, []):
                 used[run.hash].append(place)
-    shown = RichTable(header_style="bold", pad_edge=False, title=f"{table_id}, {selection.scale}")
-    for name in ("run", "seed", "fills", "state"):
-        shown.add_column(name, overflow="fold")
-    states = {run.hash: state_of(run) for run in runs}
-    for run in runs:
-        state, why = states[run.hash]
-        places = used.get(run.hash, ["needed by other runs"])
-        fills = places[0] + (f" and {len(places) - 1} more" if len(places) > 1 else "")
-        text = Text(state, style=_STYLES[state]).append(f": {why}" if why else "")
-        shown.add_row(run.id, str(run.seed), fills, text)
+    states = [state_of(run) for run in runs]
+    listed = [
+        {"run": run.id, "seed": run.seed, "fills": used.get(run.hash, []),
+         "state": state, "why": why, "folder": str(run.folder)}
+        for run, (state, why) in zip(runs, states, strict=True)
+    ]  # fmt: skip
+    count = {state: sum(s == state for s, _ in states) for state in _STYLES}
+    if as_json:
+        print_json({"table": table_id, "scale": selection.scale, "runs": listed, **count})
+        return count["done"] == len(runs)
     out = console()
-    out.print(shown)
-    found = [state for state, _ in states.values()]
-    counted = ", ".join(f"{found.count(s)} {s}" for s in _STYLES if found.count(s))
+    out.print(words(out, f"{table_id}, {selection.scale}", "bold"))
+    for entry in listed:  # lines, not a table: an id is never broken, and can be copied
+        places = entry["fills"] or ["needed by other runs"]
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        why = f": {entry['why']}" if entry["why"] else ""
+        text = words(out, f"{entry['state']:<8}", _STYLES[entry["state"]])
+        text += words(out, f"{entry['run']}  ") + words(out, f"{places[0]}{more}{why}", "dim")
+        out.print(text, soft_wrap=True)
+    counted = ", ".join(f"{n} {state}" for state, n in count.items() if n)
     out.print(f"{counted or 'nothing to run'} of {len(runs)} runs")
-    return all(state == "done" for state in found)
+    return count["done"] == len(runs)
 
 
 def make_run(experiment: str, overrides: Sequence[str], launcher: str) -> bool:
     """Make one run with what it needs, and print its metrics."""
-    run = plan_run(experiment, overrides)
-    engine = make_launcher(launcher)
+    run = plan_run(experiment, expanded(overrides))
+    runner = make_launcher(launcher)
     pending = [step for step in run.with_needs() if state_of(step)[0] != "done"]
     if pending:
         with Terminal(pending, lambda: None) as terminal:
-            engine.launch(list({step.hash: step for step in pending}.values()), terminal, {})
-    record = read_metrics(run.folder)
-    if record is None:
+            runner.launch(list({step.hash: step for step in pending}.values()), terminal, {})
+    content = read_metrics(run.folder)
+    if content is None:
         return False
     out = console()
-    shown = RichTable(header_style="bold", pad_edge=False, title=run.id)
-    shown.add_column("metric")
-    shown.add_column("value", justify="right")
-    for name, value in record["metrics"].items():
-        shown.add_row(name, number(value, 4))
-    out.print(shown)
-    out.print(f"written: {run.folder}", soft_wrap=True)
+    out.print(words(out, run.id, "bold"), soft_wrap=True)
+    table = RichTable(header_style="bold", pad_edge=False)
+    table.add_column("metric")
+    table.add_column("value", justify="right")
+    for name, value in content["metrics"].items():
+        table.add_row(words(out, name), words(out, _value(value)))
+    out.print(table)
+    out.print(words(out, f"written: {run.folder}"), soft_wrap=True)
     return True
+
+
+def _value(value: Any) -> str:
+    """Whole numbers as whole numbers, others with four digits, anything else as it is."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else number(value, 4)
 
 
 def print_data(names: Sequence[str]) -> bool:
@@ -134,18 +161,16 @@ def print_data(names: Sequence[str]) -> bool:
     for name in names:
         if name not in known:
             raise no_such("dataset", name, list(known))
-    shown = RichTable(header_style="bold", pad_edge=False)
-    for name in ("dataset", "what it is", "used by", "state"):
-        shown.add_column(name, overflow="fold")
-    good = True
+    out, good = console(), True
     for name in names or known:
         dataset = known[name]
+        used = f" (used by {', '.join(dataset.used_by)})" if dataset.used_by else ""
+        out.print(words(out, f"{name}: {dataset.about}{used}"), soft_wrap=True)
         try:
-            state = Text(dataset.verify(), style="green")
+            state, style = dataset.verify(), "green"
         except UserError as error:
             good = False
             word = "missing" if isinstance(error, DataMissing) else "corrupt"
-            state = Text(f"{word}: {error}", style="red")
-        shown.add_row(name, dataset.about, ", ".join(dataset.used_by), state)
-    console().print(shown)
+            state, style = f"{word}: {error}", "red"
+        out.print(words(out, f"  {state}", style), soft_wrap=True)
     return good

@@ -4,7 +4,6 @@ import functools
 import importlib.metadata
 import os
 import platform
-import resource
 import subprocess
 import time
 from datetime import UTC, datetime
@@ -18,15 +17,12 @@ _PACKAGES = ("torch", "torchvision", "lightning", "torchmetrics", "hydra-core", 
 
 
 def provenance(config: dict[str, Any], started: float, device: str) -> dict[str, Any]:
-    """The record of one run, taken when it ends."""
+    """Where one run comes from, taken when it ends; ``started`` by the monotonic clock."""
     import torch
 
+    from jumpbench.tables.memory import peak_memory_gb
+
     on_gpu = device.startswith("cuda")
-    peak = (
-        torch.cuda.max_memory_allocated() / 2**30
-        if on_gpu
-        else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    )
     return {
         **code_version(),
         "versions": versions(),
@@ -35,8 +31,8 @@ def provenance(config: dict[str, Any], started: float, device: str) -> dict[str,
         "threads": torch.get_num_threads(),
         "seed": config["seed"],
         "finished": now(),
-        "wall_seconds": round(time.time() - started, 3),
-        "peak_memory_gb": round(peak, 3),
+        "wall_seconds": round(time.monotonic() - started, 3),
+        "peak_memory_gb": round(peak_memory_gb(on_gpu), 3),
     }
 
 
@@ -71,7 +67,10 @@ def machine() -> dict[str, Any]:
 
 @functools.cache
 def code_version() -> dict[str, Any]:
-    """Commit and whether the working tree differs from it; None outside a checkout."""
+    """Commit and whether the working tree differs from it; None outside a checkout.
+
+    New files count (a module that is not committed yet), recorded results do not.
+    """
     root = checkout()
 
     def git(*args: str) -> str | None:
@@ -85,4 +84,6 @@ def code_version() -> dict[str, Any]:
 
     if root is None or (commit := git("rev-parse", "HEAD")) is None:
         return {"commit": None, "dirty": None}
-    return {"commit": commit, "dirty": bool(git("status", "--porcelain", "--untracked-files=no"))}
+    parts = ("src", "conf", "reproduce", "pyproject.toml", ":(exclude)reproduce/*/results")
+    changed = git("status", "--porcelain", "--untracked-files=all", "--", *parts)
+    return {"commit": commit, "dirty": bool(changed)}

@@ -1,49 +1,41 @@
-"""``jumpbench report``: a page of all tables, recorded results, the tables of the READMEs."""
+"""``jumpbench report``: a page of all tables, records, and the generated parts of the pages."""
 
+import contextlib
 import html
-import json
 import re
-import shlex
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import outputs_root, reproduce_dir
-from jumpbench.tables.collect import Cell
-from jumpbench.tables.engine import Reproduction
 from jumpbench.tables.grid import Selection
-from jumpbench.tables.overview import cost_of, recorded_file
+from jumpbench.tables.language import Table
+from jumpbench.tables.layout import HOLDS, made_by
+from jumpbench.tables.overview import cost_of
+from jumpbench.tables.recorded import (
+    command_of,
+    place_for_record,
+    read_record,
+    recorded_file,
+    recorded_scales,
+    recorded_view,
+    summary,
+    write_record,
+)
 from jumpbench.tables.render import to_markdown
-from jumpbench.tables.spec import SCALES, Table, available, load
+from jumpbench.tables.reproduction import Reproduction
+from jumpbench.tables.spec import available, load
 from jumpbench.tables.store import read_json
 
 _MARKED = re.compile(r"(<!-- (\S+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
+RESULTS = "RESULTS.md"
 
 
 def page() -> Path:
-    """Write ``outputs/report/index.html``, an index of every table made so far."""
-    rows = []
-    for table_id in available():
-        for scale in SCALES:
-            folder = outputs_root() / "tables" / table_id / scale
-            if not (folder / "table.json").is_file():
-                continue
-            record = read_json(folder / "table.json", "make the table again")
-            cells = record["cells"]
-            measured = sum(cell["status"] == "measured" for cell in cells)
-            asked = sum(cell["asked"] for cell in cells)
-            verdicts = [cell["verdict"] for cell in cells]
-            claims = [claim["holds"] for claim in record["claims"]]
-            link = f"../tables/{table_id}/{scale}/table.html"
-            rows.append(
-                f"<tr><td><a href='{link}'>{html.escape(load(table_id).title)}</a></td>"
-                f"<td>{table_id}</td><td>{scale}</td><td>{measured} of {asked}</td>"
-                f"<td>{verdicts.count('match')} ≈, {verdicts.count('better')} ▲, "
-                f"{verdicts.count('worse')} ▼</td>"
-                f"<td>{claims.count(True)} hold, {claims.count(False)} do not, "
-                f"{claims.count(None)} open</td></tr>"
-            )
+    """Write ``outputs/report/index.html``, an index of every table made here."""
+    rows = [row for table_id in available() for row in _index_rows(table_id)]
     if not rows:
         raise UserError("no table has been made yet; make one with: jumpbench table SLUG/TABLE")
     body = (
@@ -51,72 +43,113 @@ def page() -> Path:
         "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}"
         "table{border-collapse:collapse}th,td{padding:.4rem .9rem;text-align:left;"
         "border-bottom:1px solid #e3e7ec}</style><h1>jumpbench: tables made here</h1><table>"
-        "<tr><th>table</th><th>id</th><th>scale</th><th>cells</th><th>against the paper</th>"
-        f"<th>claims</th></tr>{''.join(rows)}</table></html>"
+        "<tr><th>table</th><th>id</th><th>scale</th><th>what it is</th>"
+        f"<th>cells, verdicts, claims</th></tr>{''.join(rows)}</table></html>"
     )
     path = outputs_root() / "report" / "index.html"
     write_atomic(path, body)
     return path
 
 
+def _index_rows(table_id: str) -> list[str]:
+    """One line for every scale and every set of overrides of a table."""
+    e, rows = html.escape, []
+    for file in sorted((outputs_root() / "tables" / table_id).glob("*/table.json")):
+        label = file.parent.name
+        link = f"../tables/{table_id}/{label}/table.html"
+        with contextlib.suppress(UserError, KeyError, TypeError, AttributeError):
+            content = read_json(file, "make the table again")
+            kind = "changed by overrides" if content["not_judged"] else content["kind"]
+            rows.append(
+                f"<tr><td><a href='{e(link)}'>{e(load(table_id).title)}</a></td>"
+                f"<td>{e(table_id)}</td><td>{e(label)}</td><td>{e(kind)}</td>"
+                f"<td>{e(summary(content))}</td></tr>"
+            )
+            continue
+        rows.append(
+            f"<tr><td>{e(table_id)}</td><td></td><td>{e(label)}</td>"
+            "<td>damaged: make the table again</td><td></td></tr>"
+        )
+    return rows
+
+
 def record(table_id: str, selection: Selection) -> Path:
     """Write ``reproduce/SLUG/results/TABLE.SCALE.json`` from the runs that are finished.
 
-    The whole table is collected anew and no run is made: cells that a call with ``rows`` or
-    ``columns`` left out are recorded as not run. Its ``table.json`` is renewed too.
+    The whole table is collected anew and no run is made: cells without one are recorded as not
+    run. Its files are renewed too. A run that is older than the code of its method is told.
 
     Raises:
-        UserError: a part of a table, or no finished run of it.
+        UserError: a part of a table, one changed by overrides, or no finished run of it.
     """
     if selection.rows or selection.columns:
         raise UserError("a table is recorded whole; leave out rows= and columns=")
+    if selection.changes:
+        raise UserError(
+            f"a table changed by overrides is not recorded ({selection.changes[0]}); "
+            "write them into the table file, as a scale or a row"
+        )
     job = Reproduction(load(table_id), selection)
-    if all(cell.status != "measured" for cell in job.cells()):
+    if not any(cell.has_number for cell in job.cells()):
         raise UserError(
             f"{table_id} has no finished run at scale {selection.scale}; make it first (with the "
-            "same seeds= and overrides)"
+            "same seeds=)"
         )
-    path = recorded_file(table_id, selection.scale)
-    content = job.write(figures=True)
-    write_atomic(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    view = job.write(final=True)
+    content = job.content(view.cells)
+    content["provenance"] = dict(view.provenance)
+    for run in view.provenance["outdated_runs"]:
+        print(
+            f"warning: {run} was made before its method's code was last changed; to renew it, "
+            "delete its folder and make the table again",
+            file=sys.stderr,
+        )
+    path = write_record(table_id, selection.scale, content)
+    if path != recorded_file(table_id, selection.scale):
+        print(f"note: the installed package is left alone; the record is {path}", file=sys.stderr)
     return path
 
 
 def readmes() -> list[Path]:
-    """Renew what stands between markers in ``reproduce/*/README.md`` and the README.md above.
+    """Renew the generated parts of the pages in ``reproduce/`` and of the README above it.
 
-    With ``JUMPBENCH_REPRODUCE`` these are the files in and beside that folder, never the suite's.
-
-    ``<!-- tables -->`` holds the list of tables, ``<!-- results -->`` all recorded results of the
-    folder's paper, ``<!-- result:SLUG/TABLE.SCALE -->`` one of them.
+    ``RESULTS.md`` of each paper holds its recorded tables, whole. Between markers stand, in
+    README files, ``<!-- tables -->`` (all tables with what is recorded), ``<!-- results -->``
+    (a summary of the folder's paper with links), and ``<!-- result:SLUG/TABLE.SCALE -->`` (one
+    recorded table). With ``JUMPBENCH_REPRODUCE`` these are the files in and beside that folder.
     """
     changed = []
-    tables = reproduce_dir()
-    for path in (tables.parent / "README.md", *sorted(tables.glob("*/README.md"))):
+    folder = reproduce_dir()
+    if place_for_record("x/y", "small").parents[2] != folder:
+        raise UserError("pages are renewed in a checkout, or with JUMPBENCH_REPRODUCE")
+    for slug in sorted({table_id.split("/")[0] for table_id in available()}):
+        if (text := _results(slug)) and _renewed(folder / slug / RESULTS, text):
+            changed.append(folder / slug / RESULTS)
+    for path in (folder.parent / "README.md", *sorted(folder.glob("*/README.md"))):
         if not path.is_file():
             continue
-        slug = path.parent.name
-        old = path.read_text()
+        old = path.read_text(encoding="utf-8")
 
-        def renew(found: re.Match[str], slug: str = slug) -> str:
-            return f"{found[1]}{_content(found[2], slug)}{found[3]}"
+        def renew(marker: re.Match[str], slug: str = path.parent.name) -> str:
+            return f"{marker[1]}{_content(marker[2], slug)}{marker[3]}"
 
-        new = _MARKED.sub(renew, old)
-        if new != old:
-            write_atomic(path, new)
+        if _renewed(path, _MARKED.sub(renew, old)):
             changed.append(path)
     return changed
+
+
+def _renewed(path: Path, text: str) -> bool:
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return False
+    write_atomic(path, text)
+    return True
 
 
 def _content(marker: str, slug: str) -> str:
     if marker == "tables":
         return _table_list()
     if marker == "results":
-        ids = [table_id for table_id in available() if table_id.startswith(f"{slug}/")]
-        texts = [
-            _recorded(load(t), s) for t in ids for s in SCALES if recorded_file(t, s).is_file()
-        ]
-        return "\n".join(texts) or "Nothing is recorded yet.\n"
+        return _summaries(slug) or "Nothing is recorded yet.\n"
     if marker.startswith("result:"):
         table_id, scale = marker.removeprefix("result:").rsplit(".", 1)
         if not recorded_file(table_id, scale).is_file():
@@ -125,49 +158,67 @@ def _content(marker: str, slug: str) -> str:
     raise UserError(f"unknown marker '<!-- {marker} -->' in a README")
 
 
-def _recorded(table: Table, scale: str) -> str:
-    record = read_json(recorded_file(table.id, scale), "record it again")
-    known = set(Cell.__dataclass_fields__)
-    cells = [Cell(**{k: v for k, v in cell.items() if k in known}) for cell in record["cells"]]
-    where = record["provenance"]
-    hardware = "; ".join(where["hardware"])
-    tail = (
-        f"Regenerate with `{_command(record)}`. "
-        f"Measured on {hardware}; commit {', '.join(where['run_commits'])}.\n"
+def _each_record(slug: str, write: Callable[[Table, str], str]) -> list[str]:
+    ids = [table_id for table_id in available() if table_id.startswith(f"{slug}/")]
+    return [write(load(table_id), s) for table_id in ids for s in recorded_scales(table_id)]
+
+
+def _results(slug: str) -> str:
+    """The page of all recorded tables of a paper, empty if there is none."""
+    texts = _each_record(slug, _recorded)
+    head = (
+        f"# Recorded results: {slug}\n\nGenerated by `jumpbench report --readme` from "
+        "`results/*.json`; how numbers are judged is in the main README.\n\n"
     )
-    return to_markdown(table, scale, cells, record["claims"]) + "\n" + tail
+    return head + "\n".join(texts) if texts else ""
 
 
-def _command(record: dict[str, Any]) -> str:
-    """What makes a recorded table again, from its record."""
-    chosen = record["selection"]
-    words = ["reproduce/run_table.sh", record["table"], f"scale={record['scale']}"]
-    if "seeds" in chosen:
-        words.append(f"seeds={chosen['seeds']}")
-    return shlex.join([*words, *chosen.get("overrides", ())])
+def _recorded(table: Table, scale: str) -> str:
+    content = read_record(table.id, scale)
+    view = recorded_view(table, content)
+    tail = f"Regenerate with `{command_of(content)}`. {made_by(content['provenance'])}.\n"
+    return f"<a id=\"{_anchor(table.id, scale)}\"></a>\n\n{to_markdown(view, 2)}\n{tail}"
+
+
+def _anchor(table_id: str, scale: str) -> str:
+    return f"{table_id.split('/')[1]}-{scale}"
+
+
+def _summaries(slug: str) -> str:
+    """A few lines for each recorded table: counts, claims that were judged, and a link."""
+
+    def one(table: Table, scale: str) -> str:
+        content = read_record(table.id, scale)
+        view = recorded_view(table, content)
+        link = f"{RESULTS}#{_anchor(table.id, scale)}"
+        lines = [f"- [{view.title}]({link}), {scale}: {summary(content, view.scale.kind)}."]
+        for claim in content["claims"]:
+            if claim["holds"] is not None:
+                printed = f" (in print: {claim['in_print']})" if claim.get("in_print") else ""
+                lines.append(f"  - **{HOLDS[claim['holds']]}**: {claim['text']}{printed}")
+        return "\n".join(lines) + "\n"
+
+    return "".join(_each_record(slug, one))
 
 
 def _table_list() -> str:
-    lines = ["| table | what it shows | cost | data | recorded |", "|---|---|---|---|---|"]
+    """Every table with its records, by what a reader may take them for."""
+    kinds = ("paper setting", "medium", "miniature")
+    lines = [
+        "| table | what it shows | cost | data | paper setting | medium | miniature |",
+        "|---" * 7 + "|",
+    ]
     for table_id in available():
         table = load(table_id)
-        found = [s for s in SCALES if recorded_file(table_id, s).is_file()]
-        recorded = ", ".join(f"{s} ({_summary(table_id, s)})" for s in found)
+        by_kind: dict[str, list[str]] = {}
+        for scale in recorded_scales(table_id):
+            kind = recorded_view(table, content := read_record(table_id, scale)).scale.kind
+            link = f"reproduce/{table.slug}/{RESULTS}#{_anchor(table_id, scale)}"
+            by_kind.setdefault(kind, []).append(f"[{scale}]({link}): {summary(content, kind)}")
         lines.append(
             f"| `{table_id}` | {table.title} | {cost_of(table.cost)} | "
-            f"{', '.join(table.data) or 'none'} | {recorded or '–'} |"
+            f"{', '.join(table.data) or 'none'} | "
+            + " | ".join("<br>".join(by_kind.get(kind, ["–"])) for kind in kinds)
+            + " |"
         )
     return "\n".join(lines) + "\n"
-
-
-def _summary(table_id: str, scale: str) -> str:
-    content: dict[str, Any] = read_json(recorded_file(table_id, scale), "record it again")
-    asked = [cell for cell in content["cells"] if cell["asked"]]
-    measured = sum(cell["status"] == "measured" for cell in asked)
-    claims = [claim["holds"] for claim in content["claims"]]
-    text = f"{measured} of {len(asked)} cells"
-    if claims:
-        names = {True: "hold", False: "fail", None: "open"}
-        words = [f"{claims.count(k)} {v}" for k, v in names.items() if claims.count(k)]
-        text += "; claims: " + ", ".join(words)
-    return text

@@ -91,8 +91,9 @@ def _folder(run: str) -> Path:
 def load_table(table: str, scale: str = "small") -> list[dict[str, Any]]:
     """A table's numbers as rows, one a seed: for ``pandas.DataFrame(load_table(...))``.
 
-    Your own table if there is one, else the recorded one. Keys: row, column, metric, seed (its
-    place, from 0), value, paper, status. A cell without a number has one row with value None.
+    Your own table if there is one, else the recorded one. Keys: row, column, metric, seed,
+    value, run, paper, status. A cell without values of single seeds has
+    one row with its mean, or None.
 
     Raises:
         UserError: neither made nor recorded.
@@ -109,13 +110,12 @@ def load_table(table: str, scale: str = "small") -> list[dict[str, Any]]:
     content = read_json(path, "make the table again")
     rows = []
     for cell in content["cells"]:
-        values = cell.get("values") or [cell.get("measured")]
-        for seed, value in enumerate(values):
+        mean = {"seed": None, "value": cell["measured"], "run": None}
+        for value in cell.get("values") or [mean]:
             rows.append(
                 {
                     "row": cell["row"], "column": cell["column"], "metric": cell["metric"],
-                    "seed": seed, "value": value, "paper": cell.get("paper"),
-                    "status": cell["status"],
+                    **value, "paper": cell["paper"], "status": cell["status"],
                 }
             )  # fmt: skip
     return rows

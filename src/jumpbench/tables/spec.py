@@ -1,151 +1,50 @@
-"""A table file (``reproduce/SLUG/TABLE.yaml``) as a checked, immutable object.
+"""Reading a table file: YAML with the line of every key, types and choices, names that must exist.
 
-A file names the published numbers, the grid of runs (rows x columns), what each scale changes,
-and the paper's claims. Every mistake in it is reported as one line with the file and the place.
+Every mistake is one line with the file, the line and the place in it. The types are those of
+:mod:`jumpbench.tables.language` and :mod:`jumpbench.tables.checks`; pydantic checks them.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+import dataclasses
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
 from jumpbench.errors import UserError
-from jumpbench.paths import reproduce_dir
-from jumpbench.tables.names import no_such
+from jumpbench.paths import reproduce_dir, suite_root
+from jumpbench.tables.language import (
+    SCALES,
+    Claim,
+    Column,
+    Metric,
+    Published,
+    Row,
+    Scale,
+    Table,
+)
+from jumpbench.tables.names import no_such, visible
+from jumpbench.tables.tablenames import check_names
 
-SCALES = ("smoke", "small", "paper")
+__all__ = [
+    "SCALES", "Claim", "Column", "Metric", "Row", "Scale", "Table", "available", "load", "parse",
+]  # fmt: skip
+
+Path_ = tuple[str | int, ...]
 # libyaml's is ten times as fast; both build plain values only.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@dataclass(frozen=True)
-class Metric:
-    """A measured quantity and how it is compared with the published one."""
+class Malformed(Exception):
+    """A mistake in a table file: where (keys and list positions) and what."""
 
-    name: str
-    label: str = ""
-    better: str = "none"  # lower | higher | none
-    digits: int = 3
-    floor: str | None = None  # run metric: what a perfect method would score at this sample count
-    seed_std: float | None = None  # stated seed-to-seed spread, used while it cannot be measured
-    tolerance: float = 0.0  # extra absolute tolerance of the verdict
-    scale: float = 1.0
-    source: str | None = None  # name in metrics.json; may contain {row}, {column} and column vars
-    unit: str = ""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A method. ``ours``: not in the paper; ``cited``: shown, never measured."""
-
-    name: str
-    overrides: tuple[str, ...] = ()
-    experiment: str | None = None
-    ours: bool = False
-    cited: bool = False
-    not_target: str | None = None
-    note: str | None = None
-    columns: Mapping[str, list[str]] = field(default_factory=dict)
-    only: tuple[str, ...] | None = None
-    metrics: tuple[str, ...] | None = None
-    seeds: int | None = None
-    vars: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Column:
-    """A setting (overrides), or a choice of metrics of the same run."""
-
-    name: str
-    overrides: tuple[str, ...] = ()
-    metrics: tuple[str, ...] | None = None
-    vars: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What a scale changes against the table as written.
-
-    Only the paper scale is compared with the published numbers, and a smaller one that says
-    ``compare: true`` because it has the paper's setting; miniatures show them beside their own.
-    """
-
-    name: str
-    note: str = ""
-    compare: bool | None = None
-    seeds: int = 1
-    overrides: tuple[str, ...] = ()
-    rows: Mapping[str, list[str]] = field(default_factory=dict)
-    columns: Mapping[str, list[str]] = field(default_factory=dict)
-    only_rows: tuple[str, ...] | None = None
-    only_columns: tuple[str, ...] | None = None
-
-    @property
-    def compared(self) -> bool:
-        return self.name == "paper" if self.compare is None else self.compare
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement of the paper, with the check that decides it (or the reason why none can).
-
-    ``scales`` restricts it to scales that can decide it: a cost that a miniature sets itself
-    cannot.
-    """
-
-    id: str
-    text: str
-    check: Mapping[str, Any] | None = None
-    reason: str | None = None
-    scales: tuple[str, ...] = ("small", "paper")
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table file."""
-
-    id: str
-    title: str
-    about: str
-    metrics: Mapping[str, Metric]
-    rows: tuple[Row, ...]
-    columns: tuple[Column, ...]
-    scales: Mapping[str, Scale]
-    published: Mapping[str, Mapping[str, Mapping[str, Any]]]
-    experiment: str | None = None
-    overrides: tuple[str, ...] = ()
-    cost: Any = ""
-    data: tuple[str, ...] = ()
-    sigmas: float = 2.0
-    paper_seeds: int = 1
-    claims: tuple[Claim, ...] = ()
-    figures: tuple[Mapping[str, Any], ...] = ()
-    reading: tuple[str, ...] = ()
-
-    @property
-    def slug(self) -> str:
-        return self.id.split("/")[0]
-
-    def paper(self, row: str, column: str, metric: str) -> tuple[float | None, float | None]:
-        """Published value and its spread; (None, None) where the paper prints nothing."""
-        cell = self.published.get(metric, {}).get(row, {}).get(column)
-        if isinstance(cell, Mapping):
-            return cell.get("value"), cell.get("std")
-        return cell, None
-
-    def cells(self) -> Iterable[tuple[Row, Column, Metric]]:
-        """Every cell that the file defines, row by row."""
-        for row in self.rows:
-            for column in self.columns:
-                if row.only is not None and column.name not in row.only:
-                    continue
-                for metric in self.metrics.values():
-                    if column.metrics is not None and metric.name not in column.metrics:
-                        continue
-                    if row.metrics is None or metric.name in row.metrics:
-                        yield row, column, metric
+    def __init__(self, place: Path_, what: str) -> None:
+        super().__init__(what)
+        self.place, self.what = place, what
 
 
 def available() -> list[str]:
@@ -158,7 +57,8 @@ def load(table_id: str) -> Table:
     """Read and check one table file.
 
     Raises:
-        UserError: no such table, unreadable yaml, unknown or missing keys, names that do not match.
+        UserError: no such table, unreadable yaml, a wrong type or choice, unknown or missing keys,
+            names that do not match.
     """
     path = reproduce_dir() / f"{table_id}.yaml"
     if not path.is_file():
@@ -169,114 +69,207 @@ def load(table_id: str) -> Table:
 def parse(table_id: str, path: Path) -> Table:
     """Read the table file at ``path``."""
     try:
-        raw = yaml.load(path.read_text(), Loader=_LOADER)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=_LOADER)
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f" line {mark.line + 1}" if mark else ""
         what = getattr(error, "problem", None) or "it is not text"
         raise UserError(f"{path}{place}: not valid YAML: {what}") from None
+    lines: dict[Path_, int] = {}
     try:
-        table = _table(table_id, raw)
-        _check(table)
-    except _Malformed as error:
-        raise UserError(f"{path}: {error}") from None
+        raw = _plain(node, (), lines) if node else None
+        if not isinstance(raw, dict):
+            what = "a table file is a mapping with title, rows, columns, metrics, scales"
+            raise Malformed((), what)
+        table = _table(table_id, raw, path)
+        check_names(table, Malformed)
+    except Malformed as error:
+        line = next(
+            (lines[error.place[:k]] for k in range(len(error.place), 0, -1)
+             if error.place[:k] in lines), None,
+        )  # fmt: skip
+        raise UserError(f"{path}{f' line {line}' if line else ''}: {error.what}") from None
     return table
 
 
-class _Malformed(Exception):
-    """A mistake in a table file, without the file's name."""
+def _plain(node: yaml.Node, place: Path_, lines: dict[Path_, int]) -> Any:
+    """Plain values of a node; sequences are tuples; where each key and item stands goes to lines.
+
+    Raises:
+        Malformed: a key that stands twice in one mapping, or is no text.
+    """
+    constructor = yaml.SafeLoader("")
+    if isinstance(node, yaml.MappingNode):
+        constructor.flatten_mapping(node)
+        values: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = constructor.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                lines[(*place, str(key))] = key_node.start_mark.line + 1
+                what = f"the key {key!r} in {spelled(place)} must be text: quote it"
+                raise Malformed((*place, str(key)), what)
+            lines[(*place, key)] = key_node.start_mark.line + 1
+            if key in values:
+                raise Malformed((*place, key), f"'{key}' stands twice in {spelled(place)}")
+            values[key] = _plain(value_node, (*place, key), lines)
+        return values
+    if isinstance(node, yaml.SequenceNode):
+        for i, item in enumerate(node.value):
+            lines[(*place, i)] = item.start_mark.line + 1
+        return tuple(_plain(item, (*place, i), lines) for i, item in enumerate(node.value))
+    value = constructor.construct_object(node)
+    if isinstance(value, str) and visible(" ".join(value.split())) != " ".join(value.split()):
+        raise Malformed(place, f"{spelled(place)} has control characters: {visible(value)[:60]!r}")
+    if type(value) in (int, float) and place[:1] == ("published",):
+        return Printed(value, node.value)
+    return value
 
 
-def _build(kind: type, raw: Any, place: str, **given: Any) -> Any:
-    """A dataclass from a mapping; sequences become tuples; unknown and missing keys are errors."""
-    if not isinstance(raw, Mapping):
-        raise _Malformed(f"{place} must be a mapping, not {type(raw).__name__}")
-    known = {f.name: f for f in fields(kind)}
-    values = dict(given)
-    for key, value in raw.items():
-        if key not in known:
-            raise _Malformed(f"unknown key '{key}' in {place}; known: {', '.join(known)}")
-        text = str(known[key].type)
-        if text.startswith("tuple") and value is not None:
-            if not isinstance(value, list):
-                raise _Malformed(f"'{key}' in {place} must be a list")
-            value = tuple(value)
-        elif text.startswith(("Mapping", "collections.abc.Mapping")) and value is None:
-            value = {}
-        values[key] = value
+class Printed(float):
+    """A number with the text it was written as, whose last digit says how it was rounded."""
+
+    def __new__(cls, value: float, text: str) -> "Printed":
+        number = super().__new__(cls, value)
+        number.rounding = _rounding(text)
+        return number
+
+    rounding: float
+
+
+def _rounding(text: str) -> float:
+    """Half a unit of the last digit: 0.005 for ``0.30``, 0.5 for ``12``."""
     try:
-        return kind(**values)
-    except TypeError as error:
-        missing = str(error).split(":")[-1].strip()
-        raise _Malformed(f"{place} lacks {missing}") from None
+        exponent = Decimal(text.replace("_", "")).as_tuple().exponent
+    except InvalidOperation:
+        return 0.0
+    return 0.5 * 10.0**exponent if isinstance(exponent, int) else 0.0
 
 
-def _table(table_id: str, raw: Any) -> Table:
-    if not isinstance(raw, Mapping):
-        raise _Malformed("a table file is a mapping with title, rows, columns, metrics, scales")
-    raw = dict(raw)
-    verdict = raw.pop("verdict", None) or {}
-    if not isinstance(verdict, Mapping) or set(verdict) - {"sigmas"}:
-        raise _Malformed("'verdict' must be a mapping with the one key 'sigmas'")
-
-    def named(key: str, kind: type) -> dict[str, Any]:
-        part = raw.get(key) or {}
-        if not isinstance(part, Mapping):
-            raise _Malformed(f"'{key}' must be a mapping")
-        return {n: _build(kind, v or {}, f"{key}.{n}", name=n) for n, v in part.items()}
-
-    def listed(key: str, kind: type) -> tuple[Any, ...]:
-        part = raw.get(key) or []
-        if not isinstance(part, list):
-            raise _Malformed(f"'{key}' must be a list")
-        return tuple(_build(kind, v, f"{key}[{i}]") for i, v in enumerate(part))
-
-    raw |= {"metrics": named("metrics", Metric), "scales": named("scales", Scale)}
-    raw |= {k: listed(k, c) for k, c in (("rows", Row), ("columns", Column), ("claims", Claim))}
-    for key in ("overrides", "data", "figures", "reading"):
-        raw[key] = list(raw.get(key) or [])
-    given = {"id": table_id, "published": raw.pop("published", None) or {}, **verdict}
-    for key in ("metrics", "rows", "columns", "claims", "scales"):
-        given[key] = raw.pop(key)
-    return _build(Table, raw, "the table", **given)
+def spelled(place: Path_) -> str:
+    """``rows[0].columns``: a place in the file as a reader would write it."""
+    text = ""
+    for step in place:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text or "the table"
 
 
-def _check(table: Table) -> None:
-    """Names that refer to each other must exist."""
-    rows, columns = [r.name for r in table.rows], [c.name for c in table.columns]
-    for what, names in (("row", rows), ("column", columns)):
-        if not names:
-            raise _Malformed(f"there is no {what}")
-        if doubled := {n for n in names if names.count(n) > 1}:
-            raise _Malformed(f"{what} '{doubled.pop()}' is defined twice")
-    known = {"row": rows, "column": columns, "metric": list(table.metrics)}
+@functools.cache
+def _adapter() -> TypeAdapter[Table]:
+    return TypeAdapter(Table)
 
-    def refer(kind: str, names: Iterable[str] | None, place: str) -> None:
-        for name in names or ():
-            if name not in known[kind]:
-                raise _Malformed(f"{place} names the unknown {kind} '{name}'")
 
-    if missing := [s for s in SCALES if s not in table.scales]:
-        raise _Malformed(f"scale '{missing[0]}' is missing from 'scales'")
-    for scale in table.scales.values():
-        if scale.name not in SCALES:
-            raise _Malformed(f"unknown scale '{scale.name}'; scales are {', '.join(SCALES)}")
-        refer("row", scale.rows, f"scales.{scale.name}.rows")
-        refer("column", scale.columns, f"scales.{scale.name}.columns")
-        refer("row", scale.only_rows, f"scales.{scale.name}.only_rows")
-        refer("column", scale.only_columns, f"scales.{scale.name}.only_columns")
-    for row in table.rows:
-        refer("column", [*row.columns, *(row.only or ())], f"row '{row.name}'")
-        refer("metric", row.metrics, f"row '{row.name}'")
-        if not row.cited and not (row.experiment or table.experiment):
-            raise _Malformed(f"row '{row.name}' has no experiment")
-    for column in table.columns:
-        refer("metric", column.metrics, f"column '{column.name}'")
-    for claim in table.claims:
-        if unknown := set(claim.scales) - set(SCALES):
-            raise _Malformed(f"claim '{claim.id}' names the unknown scale '{unknown.pop()}'")
-    refer("metric", table.published, "published")
-    for metric, by_row in table.published.items():
-        refer("row", by_row, f"published.{metric}")
-        for row, by_column in by_row.items():
-            refer("column", by_column, f"published.{metric}.{row}")
+_GIVEN = ("id", "file", "foreign")  # fields of a table that its file does not state
+
+
+def _table(table_id: str, raw: dict[str, Any], path: Path) -> Table:
+    for key in _GIVEN:
+        if key in raw:
+            raise Malformed((key,), f"unknown key '{key}' in the table")
+    values = {key: value for key, value in raw.items() if key != "published"}
+    for key in ("claims", "figures", "reading", "data", "overrides"):
+        if values.get(key, ()) is None:
+            values[key] = ()
+    for key in ("metrics", "scales"):  # their keys are names
+        if isinstance(part := values.get(key), dict):
+            for name, entry in part.items():
+                if isinstance(entry, dict) and "name" in entry:
+                    raise Malformed((key, name, "name"), f"unknown key 'name' in {key}.{name}")
+            values[key] = {
+                name: {"name": name, **(entry or {})} if isinstance(entry, dict | None) else entry
+                for name, entry in part.items()
+            }
+    own = path.resolve()
+    suites = (suite_root() / "reproduce" / f"{table_id}.yaml").resolve()
+    values["foreign"] = suites.is_file() and own != suites and (
+        own.read_bytes() != suites.read_bytes()
+    )
+    published = dict(_published(raw.get("published") or {}))
+    try:
+        text = json.dumps({**values, "id": table_id, "file": str(path)}, default=str)
+        table = _adapter().validate_json(text)  # strict types, and lists become tuples
+    except ValidationError as error:
+        raise _malformed(error, values) from None
+    return dataclasses.replace(table, published=published)
+
+
+def _published(raw: Any) -> Iterator[tuple[str, dict[str, dict[str, Published]]]]:
+    """``{metric: {row: {column: number}}}``; a number may be ``{value, std}`` or a word."""
+
+    def mapping(value: Any, place: Path_) -> Mapping[str, Any]:
+        if not isinstance(value, Mapping):
+            raise Malformed(place, f"{spelled(place)} must be a mapping")
+        return value
+
+    for metric, rows in mapping(raw, ("published",)).items():
+        table: dict[str, dict[str, Published]] = {}
+        for row, columns in mapping(rows, ("published", metric)).items():
+            table[row] = {}
+            for column, cell in mapping(columns, ("published", metric, row)).items():
+                number = _number(cell, ("published", metric, row, column))
+                if number is not None:
+                    table[row][column] = number
+        yield metric, table
+
+
+def _number(cell: Any, place: Path_) -> Published | None:
+    if cell is None:
+        return None
+    if not isinstance(cell, dict):
+        cell = {"value": cell}
+    if set(cell) - {"value", "std"} or "value" not in cell:
+        raise Malformed(place, f"{spelled(place)} must be a number, a word, or {{value, std}}")
+    value, std = cell["value"], cell.get("std")
+    finite = isinstance(value, Printed) and abs(value) < float("inf")
+    if not (finite or isinstance(value, str)) or not (std is None or isinstance(std, Printed)):
+        raise Malformed(place, f"{spelled(place)} must be a number, not {value!r}")
+    if isinstance(value, str):
+        return Published(value)
+    return Published(float(value), None if std is None else float(std), value.rounding)
+
+
+def _malformed(error: ValidationError, raw: Any) -> Malformed:
+    """The first of pydantic's errors in our words."""
+    errors = error.errors(include_url=False)
+    unknown = [e for e in errors if e["type"] == "unexpected_keyword_argument"]
+    first = (unknown or errors)[0]  # a misspelled key is why another one is missing
+    place = _inside(first["loc"], raw)
+    kind, given = first["type"], first["input"]
+    last, outer = (place[-1], spelled(place[:-1])) if place else ("", "")
+    if kind == "missing":
+        key = first["loc"][-1]
+        return Malformed(place, f"{spelled(place)} lacks '{key}'")
+    if kind == "unexpected_keyword_argument":
+        return Malformed(place, f"unknown key '{last}' in {outer}{_known(first['loc'])}")
+    if kind in ("tuple_type", "list_type"):
+        return Malformed(place, f"'{last}' in {outer} must be a list")
+    if kind in ("dataclass_type", "mapping_type", "dict_type"):
+        return Malformed(place, f"{spelled(place)} must be a mapping, not {given!r}")
+    words = first["msg"].removeprefix("Value error, ").removeprefix("Input ").replace("'", '"')
+    return Malformed(place, f"{spelled(place)}: {words}" + _shown(given))
+
+
+def _shown(given: Any) -> str:
+    return f", not {str(given)[:40]!r}" if isinstance(given, str | int | float | None) else ""
+
+
+def _known(loc: tuple[str | int, ...]) -> str:
+    """Keys that the object at ``loc`` may have, or the name that replaced an old one."""
+    kinds = {"metrics": Metric, "rows": Row, "columns": Column, "scales": Scale, "claims": Claim}
+    kind = Table if len(loc) == 1 else kinds.get(str(loc[0])) if len(loc) == 3 else None
+    if kind is None:
+        return ""
+    names = [name for name in kind.__dataclass_fields__ if name not in _GIVEN]
+    return "; known: " + ", ".join(names)
+
+
+def _inside(loc: tuple[str | int, ...], raw: Any) -> Path_:
+    """The part of pydantic's location that is a place in the file (it adds names of types)."""
+    place: list[str | int] = []
+    for step in loc:
+        listed = isinstance(raw, tuple) and isinstance(step, int) and step < len(raw)
+        if listed or (isinstance(raw, dict) and step in raw):
+            raw = raw[step]
+        else:
+            continue
+        place.append(step)
+    return tuple(place)

@@ -1,17 +1,22 @@
-"""What the suite adds to a Lightning trainer: checkpoints, a clock that survives resuming, logs."""
+"""What the suite adds to a Lightning trainer: a clock, a watch, a log, a budget, finite numbers."""
 
-import os
+import csv
+import math
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
-from hydra.utils import instantiate
 from lightning import Callback, LightningModule, Trainer
-from lightning.pytorch.callbacks import ModelCheckpoint
-from lightning.pytorch.loggers import CSVLogger, Logger
 
-from jumpbench.errors import UserError
+from jumpbench.errors import Diverged, UserError
+from jumpbench.files import disk_errors, make_folder, write_atomic
+
+
+class Watch(Protocol):
+    """Who is told how far a run is."""
+
+    def progress(self, stage: str, done: int, total: int | None) -> None: ...
 
 
 class FitClock(Callback):
@@ -23,10 +28,11 @@ class FitClock(Callback):
 
     @property
     def seconds(self) -> float:
-        return self._before + (time.time() - self._started if self._started else 0.0)
+        running = time.monotonic() - self._started if self._started is not None else 0.0
+        return self._before + running
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._started = time.time()
+        self._started = time.monotonic()
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._before, self._started = self.seconds, None
@@ -41,7 +47,7 @@ class FitClock(Callback):
 class ReportProgress(Callback):
     """Tell a watch how far the trainer is, a few times a second."""
 
-    def __init__(self, watch: Any, every: float = 0.2) -> None:
+    def __init__(self, watch: Watch, every: float = 0.2) -> None:
         self._watch, self._every, self._last = watch, every, 0.0
 
     def _tell(self, stage: str, done: int, total: float) -> None:
@@ -60,78 +66,187 @@ class ReportProgress(Callback):
         self._tell("test", index + 1, sum(trainer.num_test_batches))
 
 
-def our_callbacks(
-    folder: Path, config: dict[str, Any], watch: Any
-) -> tuple[FitClock, list[Callback]]:
-    """The clock, and all callbacks that every run gets."""
-    clock = FitClock()
-    callbacks: list[Callback] = [clock]
-    if watch is not None:
-        callbacks.append(ReportProgress(watch))
-    if "fit" in config["stages"]:
-        # The clock stands before the checkpoint, so that its state is in the file.
-        callbacks.append(
-            ModelCheckpoint(
-                dirpath=folder / "checkpoints",
-                filename="last",
-                every_n_train_steps=int(config["checkpoint_every"]),
-                save_top_k=1,
-                enable_version_counter=False,
-            )
-        )
-    return clock, callbacks
+class FiniteTraining(Callback):
+    """Training that leaves the finite numbers fails; its weights reach no checkpoint, no test.
 
-
-def last_checkpoint(folder: Path) -> str | None:
-    """Where to resume from; None for a fresh start.
-
-    Raises:
-        UserError: the checkpoint cannot be read.
+    Weights and the logged loss are looked at every ``every`` steps (one transfer from the device
+    each time), before a checkpoint, and when training ends. A logged ``train/invalid`` of 1 says
+    that no step of a simulation had usable rates.
     """
-    path = folder / "checkpoints" / "last.ckpt"
-    if not path.exists():
-        return None
-    try:
-        torch.load(path, map_location="cpu", weights_only=True)
-    except Exception:
-        raise UserError(
-            f"{path} is corrupt; delete it and call again: the run then starts from step 0"
-        ) from None
-    return str(path)
 
+    def __init__(self, every: int = 100) -> None:
+        self._every, self._looked = every, 0
 
-def loggers(folder: Path, config: dict[str, Any], labels: dict[str, str]) -> list[Logger] | bool:
-    """The run's own csv log of its training, and the mirror that was asked for."""
-    found: list[Logger] = []
-    if "fit" in config["stages"]:
-        found.append(CSVLogger(save_dir=folder, name="", version="training"))
-    mirror = dict(config.get("logger") or {})
-    if mirror:
-        os.environ.setdefault("WANDB_SILENT", "true")
-        if "WandbLogger" in mirror.get("_target_", "") and not _wandb_key():
-            mirror["offline"] = True
-        found.append(
-            instantiate(
-                mirror, save_dir=str(folder), id=folder.name.rsplit("-", 1)[-1],
-                name=folder.name, **labels, _convert_="all",
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._looked = trainer.global_step
+
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
+        if trainer.global_step - self._looked >= self._every:
+            self._look(trainer, pl_module)
+
+    def on_save_checkpoint(
+        self, trainer: Trainer, pl_module: LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        self._look(trainer, pl_module)
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._look(trainer, pl_module)
+
+    def _look(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Raises :class:`Diverged`."""
+        self._looked = trainer.global_step
+        logged = {name: float(value) for name, value in trainer.callback_metrics.items()}
+        wrong = [
+            f"{name} is {value}"
+            for name, value in logged.items()
+            if (name.endswith("loss") and not math.isfinite(value))
+            or (name == "train/invalid" and value >= 1.0)
+        ]
+        if bad := not_finite(pl_module):
+            total = sum(1 for _ in pl_module.parameters())
+            wrong.append(f"{bad} of {total} weight tensors are not finite")
+        if wrong:
+            raise Diverged(
+                f"training diverged by step {self._looked}: {', '.join(wrong)}; "
+                "a lower learning rate (method.optimizer.lr) may help"
             )
-        )  # fmt: skip
-    return found or False
 
 
-def close(used: list[Logger]) -> None:
-    """End the mirrors, so that the next run of this process starts its own."""
-    for logger in used:
-        logger.finalize("success")
-        if hasattr(logger.experiment, "finish"):
-            logger.experiment.finish()
+def not_finite(module: torch.nn.Module) -> int:
+    """Number of parameter tensors with an infinite or undefined entry; one transfer per device."""
+    parameters = [p.detach() for p in module.parameters() if p.is_floating_point() and p.numel()]
+    if not parameters:
+        return 0
+    # A sum of squares may overflow where all entries are finite; the largest entry cannot.
+    largest = torch._foreach_norm(parameters, math.inf)
+    return int((~torch.stack([x.float() for x in largest]).isfinite()).sum())
 
 
-def _wandb_key() -> bool:
-    netrc = Path(os.environ.get("NETRC", Path.home() / ".netrc"))
-    return bool(os.environ.get("WANDB_API_KEY")) or (
-        netrc.is_file() and "wandb" in netrc.read_text(errors="ignore")
-    )
+class Budget(Callback):
+    """Ends training once one of its costs is spent, over all attempts.
+
+    Args:
+        clock: of the run's training.
+        seconds: of training; makes the result depend on the machine.
+        network_evaluations: states put through a network.
+        energy_evaluations: states whose energy, likelihood or reward was evaluated.
+    """
+
+    def __init__(
+        self,
+        clock: FitClock,
+        seconds: float | None = None,
+        network_evaluations: float | None = None,
+        energy_evaluations: float | None = None,
+    ) -> None:
+        self._clock = clock
+        self._limits = {
+            "seconds": seconds,
+            "network_evaluations": network_evaluations,
+            "energy_evaluations": energy_evaluations,
+        }
+        for name, limit in self._limits.items():
+            if limit is not None and not (isinstance(limit, (int, float)) and limit > 0):
+                raise UserError(f"budget.{name}={limit}: give a positive number, or null")
+        self.spent_on: str | None = None
+
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self.spent_on is not None:  # resumed behind the end: not one step more
+            trainer.should_stop = True
+
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
+        cost = pl_module.spent
+        for name, limit in self._limits.items():
+            used = self._clock.seconds if name == "seconds" else getattr(cost, name)
+            over = limit is not None and used >= limit
+            if name == "seconds" and limit is not None and trainer.world_size > 1:
+                over = trainer.strategy.broadcast(over)
+            if over:
+                self.spent_on = name
+                trainer.should_stop = True
+                return
+
+    def state_dict(self) -> dict[str, str | None]:
+        return {"spent_on": self.spent_on}
+
+    def load_state_dict(self, state_dict: dict[str, str | None]) -> None:
+        self.spent_on = state_dict["spent_on"]
+
+
+class TrainingLog(Callback):
+    """What a module logs, every ``trainer.log_every_n_steps`` steps and behind validations, as csv.
+
+    Rows are written as they come. A resumed run drops those behind its checkpoint, so that the file
+    is the same as if it had not been stopped. ``step`` counts updates of weights.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._columns: list[str] = []
+        self._batches = 0
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not trainer.is_global_zero:
+            return
+        rows = self._rows()
+        kept = [row for row in rows if float(row["step"] or "inf") <= trainer.global_step]
+        self._columns = list(rows[0]) if rows else []
+        if kept != rows:
+            self._write(kept)
+
+    def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
+        self._batches += 1
+        if self._batches % trainer.log_every_n_steps == 0:
+            self._add(trainer, validation=False)
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not trainer.sanity_checking:
+            self._add(trainer, validation=True)
+
+    def state_dict(self) -> dict[str, int]:
+        return {"batches": self._batches}
+
+    def load_state_dict(self, state_dict: dict[str, int]) -> None:
+        self._batches = int(state_dict["batches"])
+
+    def _add(self, trainer: Trainer, validation: bool) -> None:
+        metrics = trainer.callback_metrics
+        row: dict[str, Any] = {
+            name: float(value)
+            for name, value in metrics.items()
+            if name.startswith("val") is validation
+        }
+        if not row or not trainer.is_global_zero:
+            return
+        row = {"step": trainer.global_step} | row
+        with disk_errors(self._path):
+            if set(row) <= set(self._columns) and self._path.exists():
+                with self._path.open("a", newline="") as file:
+                    csv.DictWriter(file, self._columns).writerow(row)
+                return
+            self._columns = [*self._columns, *(name for name in row if name not in self._columns)]
+            self._write([*self._rows(), row])
+
+    def _rows(self) -> list[dict[str, Any]]:
+        if not self._path.is_file():
+            return []
+        with self._path.open(newline="", errors="replace") as file:
+            return [row for row in csv.DictReader(file) if _is_number(row.get("step"))]
+
+    def _write(self, rows: list[dict[str, Any]]) -> None:
+        make_folder(self._path.parent)
+        lines = [",".join(self._columns)]
+        lines += [
+            ",".join(str(row.get(c) or row.get(c, "")) for c in self._columns) for row in rows
+        ]
+        write_atomic(self._path, "\n".join(lines) + "\n")
+
+
+def _is_number(text: Any) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except (TypeError, ValueError):
+        return False
 
 
 def world_size(trainer: dict[str, Any]) -> int:

@@ -1,16 +1,43 @@
 """Pair interactions on the periodic square lattice: what the Ising and the Potts model share."""
 
 from itertools import combinations_with_replacement
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
 from jumpbench.errors import UserError
-from jumpbench.targets.base import Target
+from jumpbench.targets.base import DiscreteTarget, Target
 
 # With six symbols the table of local configurations would leave the processor's cache.
 _MOST_SYMBOLS_IN_A_TABLE = 5
+
+
+class LatticeTarget(DiscreteTarget, Protocol):
+    """What samplers and metrics of the square lattice rely on; wrappers of a lattice have it too.
+
+    log nu(x) = sum over edges pair[x_i, x_j] + sum over sites field[x_i], on the L x L torus.
+    """
+
+    size: int
+    """L; D = L^2, site d = row * L + column."""
+    pair: Tensor
+    """(N, N), float64 on the CPU, symmetric, times the inverse temperature."""
+    field: Tensor
+    """(N,), likewise."""
+
+    def grid(self, x: Tensor) -> Tensor:
+        """``(..., D) -> (..., L, L)``, rows first."""
+        ...
+
+    def energy(self, x: Tensor) -> Tensor:
+        """The energy in the model's own units, ``(..., D) -> (...)``."""
+        ...
+
+
+def is_lattice(target: DiscreteTarget) -> bool:
+    """Whether a target has what :class:`LatticeTarget` names; asked of wrappers too."""
+    return all(hasattr(target, name) for name in ("size", "pair", "field", "grid", "energy"))
 
 
 class PairLattice(Target):

@@ -6,18 +6,13 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from jumpbench.methods.dasbs.exact import (
-    energy_law,
-    energy_levels,
-    sampler_law,
-    total_variation,
-)
-from jumpbench.methods.dasbs.matching import Reference
-from jumpbench.methods.dasbs.sampler import Grid, Paths, leap, simulate
+from jumpbench.methods.dasbs.bridge import Reference
+from jumpbench.methods.dasbs.sampler import Grid, simulate
+from jumpbench.methods.dasbs.tau_leaping_law import sampler_law, total_variation
 from jumpbench.processes.schedules import ModifiedLogLinear
 from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.weights import effective_sample_size, log_normaliser
-from jumpbench.targets.exact import enumerate_law
+from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
 
 
@@ -73,13 +68,6 @@ def test_rows_that_are_too_large_or_not_finite_stay_put_and_are_counted():
     log_control[0, 1] = 9.0
     log_control[0, 2, 0] = float("nan")
     log_control[0, 3, 1] = float("inf")
-    for u in (torch.zeros(1, 4), torch.full((1, 4), 0.999)):
-        new, probability, total, valid = leap(x, log_control, 0.3, u)
-        assert valid.tolist() == [[True, False, False, False]]
-        assert torch.equal(new[:, 1:], x[:, 1:])
-    assert probability[0, 0].tolist() == pytest.approx([0, 0.1, 0.1])
-    assert total[0, 0] == pytest.approx(0.2)
-
     reference = Reference(UniformProcess(3), ModifiedLogLinear())
     grid = Grid.uniform(reference.schedule, 5)
     paths = simulate(lambda x, t: log_control, x, grid, reference, None, path_weights=True)
@@ -87,26 +75,22 @@ def test_rows_that_are_too_large_or_not_finite_stay_put_and_are_counted():
     assert torch.isfinite(paths.log_reference).all()
 
 
-def test_a_symbol_is_drawn_by_inversion():
-    log_control = torch.tensor([[[0.0, 1.0, 2.0]]]).log()  # jump probabilities 0.1 and 0.2
-    x, u = torch.zeros(1, 1, dtype=torch.long), torch.empty(1, 1)
-    drawn = [int(leap(x, log_control, 0.3, u.fill_(v))[0]) for v in (0.0, 0.09, 0.11, 0.29, 0.31)]
-    assert drawn == [1, 1, 2, 2, 0]
-
-
 def test_girsanov_sum_is_the_ratio_of_potentials_at_the_ends(bridge):
-    """Along a path of the exact control, up to the error of the time grid (first order)."""
+    """Along a path of the exact control, up to the error of the time grid: first order, in the
+    median (the few paths on which two sites jump at once are off by more)."""
     generator = torch.Generator().manual_seed(1)
-    start = bridge.states.repeat(20, 1)
+    start = bridge.states.repeat(60, 1)
     errors = []
     for n_steps in (100, 400):
         grid = Grid.uniform(bridge.reference.schedule, n_steps)
-        paths = simulate(exact_control(bridge), start, grid, bridge.reference, generator, True)
+        paths = simulate(
+            exact_control(bridge), start, grid, bridge.reference, generator, girsanov=True
+        )
         expected = bridge.phi_1.log()[bridge.index(paths.end)]
         expected = expected - bridge.phi(0.0).log()[bridge.index(paths.start)]
-        errors.append(float((paths.log_girsanov - expected).abs().mean()))
+        errors.append(float((paths.log_girsanov - expected).abs().median()))
     assert errors[0] < 0.02
-    assert errors[1] < 0.5 * errors[0]
+    assert 0.2 < errors[1] / errors[0] < 0.32
 
 
 def random_control(x, t):
@@ -121,7 +105,7 @@ def test_path_weights_against_the_model_itself_say_nothing():
     generator = torch.Generator().manual_seed(2)
     x = torch.randint(2, (2000, 9), generator=generator)
     grid = Grid.uniform(reference.schedule, 100)
-    paths = simulate(random_control, x, grid, reference, generator, True)
+    paths = simulate(random_control, x, grid, reference, generator, True, girsanov=True)
     assert effective_sample_size(paths.log_girsanov + paths.log_reference) > 0.95
     assert effective_sample_size(paths.log_reference) < 0.8
 
@@ -150,19 +134,4 @@ def test_the_loop_never_asks_the_device_for_a_value():
         def control(x, t):
             return torch.zeros(*x.shape, 3, device="cuda") * t[:, None, None]
 
-        assert simulate(control, x, grid, reference, None, True).end.shape == (5, 4)
-
-
-def test_batches_of_paths_are_joined():
-    part = Paths(*(torch.full((2, 3), i) for i in (0, 1)), torch.zeros(2), torch.ones(2))
-    joined = Paths.concatenate([part, part])
-    assert joined.end.shape == (4, 3)
-    assert joined.log_reference is None
-
-
-def test_energy_laws_put_every_state_at_its_level():
-    energy = torch.tensor([-1.0, 2.0, -1.0000001, 0.5])
-    levels = energy_levels(energy)
-    assert levels.tolist() == [-1.0, 0.5, 2.0]
-    weight = torch.tensor([0.1, 0.2, 0.3, 0.4])
-    assert energy_law(energy, weight, levels).tolist() == pytest.approx([0.4, 0.4, 0.2])
+        assert simulate(control, x, grid, reference, None, True, True).end.shape == (5, 4)

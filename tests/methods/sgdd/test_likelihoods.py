@@ -26,7 +26,7 @@ def sums(x):
 def test_inverse_problem(misfit, expected):
     """G(x) - y is (0, -2) and (3, 0); sigma = 1/2."""
     observed = torch.tensor([1, 1])
-    expected = -torch.tensor(expected, dtype=torch.float32) / 0.5
+    expected = -torch.tensor(expected, dtype=torch.float64) / 0.5
     likelihood = InverseProblem(sums, observed, misfit, 0.5)
     torch.testing.assert_close(likelihood.log_likelihood(X), expected)
     assert likelihood.site_log_likelihood() is None
@@ -43,14 +43,14 @@ def test_site_likelihood_looks_up_its_table(generator):
     x = torch.randint(4, (7, 5, 3), generator=generator, dtype=torch.int32)
     expected = sum(table[i, x[..., i].long()] for i in range(3))
     torch.testing.assert_close(likelihood.log_likelihood(x).double(), expected, atol=1e-6, rtol=0)
-    assert likelihood.site_log_likelihood() is table
+    assert torch.equal(likelihood.site_log_likelihood(), table)
 
 
 def test_infill_counts_observed_mismatches_only():
     likelihood = SiteLikelihood.infill(
         torch.tensor([0, 1, 2]), torch.tensor([True, False, True]), n_states=3, sigma=0.01
     )
-    torch.testing.assert_close(likelihood.log_likelihood(X), torch.tensor([0.0, -200.0]))
+    torch.testing.assert_close(likelihood.log_likelihood(X), torch.tensor([0.0, -200.0]).double())
 
 
 @pytest.mark.parametrize("kind", ["generic", "sites"])
@@ -66,7 +66,7 @@ def test_changes_equal_re_evaluation_along_a_chain(kind, generator):
         accept = torch.rand(50, generator=generator) < 0.5
         proposal = x.scatter(1, site[:, None], token[:, None])
         expected = full.log_likelihood(proposal) - full.log_likelihood(x)
-        torch.testing.assert_close(delta(x, site, token), expected, atol=1e-5, rtol=0)
+        torch.testing.assert_close(delta(x, site, token).double(), expected, atol=1e-5, rtol=0)
         if commit is not None:
             commit(accept, site, token)
         x = torch.where(accept[:, None], proposal, x)

@@ -47,9 +47,9 @@ def test_each_chain_follows_its_own_measurement(sampler, kind, generator):
 
     n = 2000
     sampler.chunk = 500
-    mixed, _ = sampler(generic(), likelihood(wanted.repeat(n // 2, 1)), generator, n)
+    mixed = sampler(generic(), likelihood(wanted.repeat(n // 2, 1)), generator, n).samples
     for half in range(2):
-        alone, _ = sampler(generic(), likelihood(wanted[half]), generator, n // 2)
+        alone = sampler(generic(), likelihood(wanted[half]), generator, n // 2).samples
         for site in range(3):
             a, b = (
                 torch.bincount(x[:, site], minlength=3).double() / (n // 2)
@@ -75,7 +75,7 @@ def test_as_many_chains_as_candidates(sampler, generator):
     wanted = torch.tensor([[0, 1], [2, 2], [1, 0], [2, 1], [0, 0]]).repeat(16, 1)
     likelihood = InverseProblem(lambda x: x[:, :2], wanted, mismatches, 0.2)
     sampler.chunk = 5
-    samples, _ = sampler(generic(), likelihood, generator, 80)
+    samples = sampler(generic(), likelihood, generator, 80).samples
     sampler.chunk = None
     own = (samples[:, :2] == wanted).double().mean()
     other = (samples[:, :2] == wanted.roll(1, 0)).double().mean()
@@ -111,7 +111,7 @@ def test_minus_infinity_is_impossible_and_nothing_more(sampler, likelihood):
     shares = []
     for bottom in (-1e4, -torch.inf):
         generator = torch.Generator().manual_seed(3)
-        samples, _ = sampler(ProductPrior(LAW, 3), likelihood(bottom), generator, 1000)
+        samples = sampler(ProductPrior(LAW, 3), likelihood(bottom), generator, 1000).samples
         values = likelihood(-1.0).log_likelihood(samples)
         feasible = values == likelihood(-2.0).log_likelihood(samples)
         shares.append(float(feasible.double().mean()))
@@ -150,7 +150,7 @@ def test_user_code_sees_batches_of_long(sampler, prior, generator):
         return reward(x)[:, None]
 
     for likelihood in (Reward(reward), InverseProblem(operator, torch.zeros(1), squared, 9.0)):
-        samples, _ = sampler(prior(), likelihood, generator, 7)
+        samples = sampler(prior(), likelihood, generator, 7).samples
         assert samples.shape == (7, 3) and samples.dtype == torch.long
 
 

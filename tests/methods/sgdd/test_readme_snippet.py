@@ -1,21 +1,32 @@
-"""The example of the README runs as printed."""
+"""The example of the README runs as printed and draws from the posterior it says."""
 
 import re
+from itertools import product
 
 import pytest
+import torch
 
 from jumpbench.paths import checkout
 
 
 @pytest.mark.skipif(checkout() is None, reason="needs the README of a checkout")
-def test_the_readme_example_runs_and_raises_the_reward(capsys):
+def test_the_readme_example_draws_from_the_posterior(capsys):
+    """All 4^6 states: the mean reward within 2 %, each number of equal neighbours within 4.5
+    standard errors and 0.03 of the enumerated law."""
     text = (checkout() / "README.md").read_text()
-    (snippet,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    snippets = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (snippet,) = [s for s in snippets if "SplitGibbs" in s]
     assert len([line for line in snippet.splitlines() if line]) <= 15
     scope = {}
     exec(compile(snippet, "README.md", "exec"), scope)
-    samples = scope["samples"]
-    assert capsys.readouterr().out.startswith("torch.Size([64, 20]) 120")
-    assert int(samples.min()) >= 0 and int(samples.max()) <= 3
-    # A flat prior has 5 twos in 20 sites on average; the reward asks for more.
-    assert scope["reward"](samples).mean() > 8
+    samples, reward = scope["draws"].samples, scope["reward"]
+    assert capsys.readouterr().out.startswith("torch.Size([2000, 6]) 120")
+    states = torch.tensor(list(product(range(4), repeat=6)))
+    rewards = reward(states).double()
+    law = (1.5 * rewards).softmax(0)
+    expected = float((law * rewards).sum())
+    assert float(reward(samples).double().mean()) == pytest.approx(expected, rel=0.02)
+    for value in range(6):
+        share = float(law[rewards == value].sum())
+        found = float((reward(samples) == value).double().mean())
+        assert abs(found - share) < min(0.03, 4.5 * (share * (1 - share) / 2000) ** 0.5)

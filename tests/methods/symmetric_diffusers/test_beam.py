@@ -6,7 +6,6 @@ import sys
 import pytest
 import torch
 
-from jumpbench.methods.symmetric_diffusers.beam import hierarchical_beam
 from jumpbench.methods.symmetric_diffusers.distributions import (
     GeneralisedPlackettLuce,
     InverseInsertion,
@@ -14,6 +13,7 @@ from jumpbench.methods.symmetric_diffusers.distributions import (
     InverseTransposition,
     PlackettLuce,
 )
+from jumpbench.methods.symmetric_diffusers.sampler import hierarchical_beam
 from jumpbench.processes.permutations import (
     all_permutations,
     compose,
@@ -137,7 +137,7 @@ def test_hierarchical_beam_against_all_trajectories():
     law = tabular(n, seed=10)
     totals, states = trajectories(law, n, schedule)
     best, index = totals.topk(6, dim=1)
-    found = hierarchical_beam(law, 2, n, schedule, inner=6, outer=6)
+    found = hierarchical_beam(law, schedule, identity(2, 1, n=n), inner=6, outer=6)
     assert torch.allclose(found.log_probs.double(), best, atol=1e-5)
     expected = states.gather(1, index.unsqueeze(-1).expand(-1, -1, n))
     assert torch.equal(found.permutations, expected)
@@ -148,7 +148,7 @@ def test_hierarchical_beam_never_claims_more_than_the_best_trajectory():
     law = tabular(n, seed=20)
     totals, _ = trajectories(law, n, schedule)
     for inner, outer in ((1, 1), (2, 2), (4, 2), (6, 6)):
-        found = hierarchical_beam(law, 2, n, schedule, inner, outer)
+        found = hierarchical_beam(law, schedule, identity(2, 1, n=n), inner, outer)
         assert found.permutations.shape == (2, outer, n)
         assert (found.log_probs.diff(dim=1) <= 0).all()
         assert (found.log_probs[:, 0] <= totals.amax(1) + 1e-5).all()
@@ -160,15 +160,15 @@ def test_one_hypothesis_is_greedy_decoding():
     state = identity(2, 1, n=n)
     for time in (9, 5, 2):
         state = compose(state, law(state, time).greedy())
-    found = hierarchical_beam(law, 2, n, schedule, inner=1, outer=1)
+    found = hierarchical_beam(law, schedule, identity(2, 1, n=n), inner=1, outer=1)
     assert torch.equal(found.permutations, state)
 
 
 def test_bad_widths_and_schedules_are_refused():
     law = tabular(3, seed=0)
     with pytest.raises(ValueError, match="outer <= inner"):
-        hierarchical_beam(law, 2, 3, [0, 2], inner=2, outer=3)
+        hierarchical_beam(law, [0, 2], identity(2, 1, n=3), inner=2, outer=3)
     with pytest.raises(ValueError, match="schedule"):
-        hierarchical_beam(law, 2, 3, [2, 5], inner=2, outer=2)
+        hierarchical_beam(law, [2, 5], identity(2, 1, n=3), inner=2, outer=2)
     with pytest.raises(ValueError, match="keep"):
         law(identity(2, 1, n=3), 2).beam(3, keep=4)

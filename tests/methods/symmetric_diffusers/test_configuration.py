@@ -1,5 +1,6 @@
 """The composed configurations of the paper scale are the printed settings (Tables 8 to 12)."""
 
+import inspect
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import yaml
 from hydra.utils import instantiate
 from torch import nn
 
+from jumpbench.methods.symmetric_diffusers.baselines.gumbel_sinkhorn import GumbelSinkhorn
+from jumpbench.networks.object_scores import piece_rows
 from jumpbench.tables.grid import Selection, build, unique_runs
 from jumpbench.tables.spec import load
 
@@ -114,6 +117,11 @@ def test_tours():
         assert sum(p.numel() for p in network(composed).parameters()) == 12_767_744
 
 
+def default(target, settings, name):
+    """A setting as written, or the default of what is instantiated."""
+    return settings.get(name, inspect.signature(target).parameters[name].default)
+
+
 def test_gumbel_sinkhorn_is_a_point_of_the_grid(settings):
     composed = config("table1", "Gumbel-Sinkhorn Network", "Noisy MNIST 2x2")
     method, net = composed["method"], composed["network"]
@@ -121,10 +129,10 @@ def test_gumbel_sinkhorn_is_a_point_of_the_grid(settings):
         "learning rate": method["optimizer"]["lr"],
         "batch size": composed["data"]["batch_size"],
         "hidden channels": net["hidden"],
-        "kernel size": net["kernel"],
-        "tau": method["temperature"],
-        "Sinkhorn iterations": method["rounds"],
-        "number of samples": method["n_samples"],
+        "kernel size": default(piece_rows, net, "kernel"),
+        "tau": default(GumbelSinkhorn, method, "temperature"),
+        "Sinkhorn iterations": default(GumbelSinkhorn, method, "rounds"),
+        "number of samples": default(GumbelSinkhorn, method, "n_samples"),
     }
     for name, value in chosen.items():
         grid = settings["table12", name, "values"].strip("{}").split(",")

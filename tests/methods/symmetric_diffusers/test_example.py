@@ -10,6 +10,5 @@ def test_the_readme_example_runs():
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     space = {}
     exec(code.replace("max_steps=300", "max_steps=3"), space)
-    metrics = space["trainer"].callback_metrics
-    assert metrics["test/n_samples"] == 200
+    assert space["method"].results["n_samples"] == 200
     assert space["method"].schedule[0] == 0

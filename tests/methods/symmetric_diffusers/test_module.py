@@ -11,6 +11,8 @@ from jumpbench.data.sorting import SortDigits, SortScalars
 from jumpbench.data.toy_permutation import FixedPermutation
 from jumpbench.data.tsp import TspData
 from jumpbench.errors import UserError
+from jumpbench.evaluations.lists import JigsawScores, ListScores
+from jumpbench.evaluations.tours import TourScores
 from jumpbench.methods.learning_rates import InverseSquareRoot
 from jumpbench.methods.symmetric_diffusers.distributions import (
     GeneralisedPlackettLuce,
@@ -18,7 +20,6 @@ from jumpbench.methods.symmetric_diffusers.distributions import (
     InverseRiffle,
     PlackettLuce,
 )
-from jumpbench.methods.symmetric_diffusers.evaluation import JigsawScores, TourScores
 from jumpbench.methods.symmetric_diffusers.losses import LatentLoss
 from jumpbench.methods.symmetric_diffusers.module import SymmetricDiffuser, keep_front
 from jumpbench.methods.symmetric_diffusers.sampler import (
@@ -60,6 +61,7 @@ def diffuser(encoder, head=None, family=GeneralisedPlackettLuce, dim=16, layers=
         "optimizer": ADAMW,
         "rate": partial(InverseSquareRoot, peak=1e-3, warmup=50),
         "transitions": WholeTrajectories(1),
+        "evaluation": ListScores(),
     } | options
     return SymmetricDiffuser(settings.pop("network", network), family, **settings)
 
@@ -80,7 +82,7 @@ def run(module, data, steps):
     loop = trainer(steps)
     loop.fit(module, datamodule=data)
     loop.test(module, datamodule=data, verbose=False)
-    return {k.removeprefix("test/"): float(v) for k, v in loop.callback_metrics.items()}
+    return module.results
 
 
 def test_sorts_five_scalars():
@@ -102,6 +104,20 @@ def test_sorts_five_scalars():
     assert found["accuracy@beam"] >= found["accuracy@greedy"] - 4
     assert found["kendall_tau_rank"] > found["kendall_tau"]
     assert found["accuracy_ceiling"] == 100 and found["n_samples"] == 500
+
+
+def test_cost_of_the_decoders():
+    """Greedy: k states a list; a beam: 1 + (k - 1) * outer. Training: S states a list and step."""
+    module = diffuser(
+        partial(ScalarEncoder, 16),
+        schedule=[0, 1, 2, 4],
+        transitions=WholeTrajectories(2),
+        decoders={"beam": Beam(4, 3), "greedy": Greedy()},
+    )
+    found = run(module, SortScalars(4, batch_size=8, test_size=10, test_batch_size=6), 5)
+    assert found["network_evaluations"] == found["network_evaluations@beam"] == 1 + 2 * 3
+    assert found["network_evaluations@greedy"] == found["sequential_steps@greedy"] == 3
+    assert module.spent.network_evaluations == 5 * 8 * 2 * 3
 
 
 def test_learns_a_fixed_permutation():
@@ -139,7 +155,8 @@ def test_every_family_trains_and_decodes(family, head, shuffle):
 
 def test_jigsaw_with_the_latent_loss():
     data = NoisyMnistJigsaw(2, generated=40, batch_size=4, test_size=10, test_batch_size=10)
-    module = diffuser(partial(PieceEncoder, 28, 2, dim=16), loss=LatentLoss(4), scores=JigsawScores)
+    encoder = partial(PieceEncoder, 28, 2, dim=16)
+    module = diffuser(encoder, loss=LatentLoss(4), evaluation=JigsawScores())
     before = module.network.time[0].weight.clone()
     found = run(module, data, 3)
     assert module.loss.baseline != 0
@@ -157,11 +174,11 @@ def test_tours_keep_the_first_city():
         partial(ScalarEncoder, 16),
         network=net,
         fixed=1,
-        scores=TourScores,
+        evaluation=TourScores(),
         decoders={"beam": Beam(6, 4), "draw": Stochastic(), "greedy": Greedy()},
     )
     found = run(module, data, 2)
-    assert found["gap@beam"] >= -1e-9 and found["tour_length"] <= found["tour_length_most_probable"]
+    assert found["gap@beam"] >= -1e-9 and found["tour_length"] <= found["tour_length_first"]
     batch = data.on_after_batch_transfer(next(iter(data.test_dataloader())), 0)
     for decoder in module.decoders.values():
         tours = module.decode(batch, decoder, torch.Generator().manual_seed(0))
@@ -211,6 +228,8 @@ def test_the_same_run_gives_the_same_numbers_and_another_seed_does_not():
         return run(module, SortScalars(4, batch_size=8, test_size=64, seed=seed), 3), module
 
     (one, a), (two, b), (_, c) = trained(0), trained(0), trained(1)
+    for found in (one, two):  # the clock is not part of the numbers
+        assert found.pop("sample_seconds") > 0 and found.pop("sample_seconds@greedy") > 0
     assert one == two and all(map(torch.equal, a.parameters(), b.parameters()))
     assert not all(map(torch.equal, a.parameters(), c.parameters()))
 

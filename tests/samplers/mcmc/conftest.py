@@ -27,17 +27,14 @@ class Enumerated:
     def log_prob(self, x):
         return self.log_table[self.index(x)]
 
-    def log_ratios(self, x):
+    def neighbor_log_ratios(self, x):
         changed = x[:, None, None].expand(-1, self.length, self.n_states, -1).clone()
         for site in range(self.length):
             changed[:, site, :, site] = torch.arange(self.n_states)
         return self.log_prob(changed) - self.log_prob(x)[:, None, None]
 
     def delta(self, x, site, token):
-        return self.log_ratios(x)[torch.arange(len(x)), site, token.long()]
-
-    def conditional(self, x, site):
-        return self.log_ratios(x)[torch.arange(len(x)), site]
+        return self.neighbor_log_ratios(x)[torch.arange(len(x)), site, token.long()]
 
     def neighbours(self, i):
         """(index, site, token) of every single-site change of state i that changes it."""

@@ -2,11 +2,12 @@ import pytest
 import torch
 
 from jumpbench.samplers.mcmc.gibbs import (
-    blocked_gibbs,
+    BlockedGibbs,
+    RandomScanGibbs,
+    SystematicGibbs,
     checkerboard,
-    random_scan_gibbs,
-    sweep_gibbs,
 )
+from jumpbench.targets.changes import site_log_ratios
 
 
 def site_matrix(target, site):
@@ -23,7 +24,7 @@ def test_random_scan_follows_its_matrix(enumerated, rng):
     target = enumerated()
     matrix = (site_matrix(target, 0) + site_matrix(target, 1)) / 2
     target.assert_reversible(matrix)
-    target.assert_follows(lambda x, n: random_scan_gibbs(target.conditional, x, n, rng), matrix, 3)
+    target.assert_follows(lambda x, n: RandomScanGibbs()(target, x, n, rng), matrix, 3)
 
 
 @pytest.mark.parametrize("blocked", [False, True])
@@ -34,8 +35,8 @@ def test_systematic_scan_follows_its_matrix(enumerated, rng, blocked):
 
     def kernel(x, n):
         if blocked:
-            return blocked_gibbs(target.log_ratios, x, singles, n, rng)
-        return sweep_gibbs(target.conditional, x, n, rng)
+            return BlockedGibbs(singles)(target, x, n, rng)
+        return SystematicGibbs()(target, x, n, rng)
 
     target.assert_follows(kernel, matrix, 2)
 
@@ -50,15 +51,17 @@ def test_chequerboard_blocks_of_a_chain_of_spins(enumerated, rng):
     blocks = checkerboard(1, 3)
     assert blocks.tolist() == [[True, False, True], [False, True, False]]
     target.assert_follows(
-        lambda x, n: blocked_gibbs(target.log_ratios, x, blocks, n, rng),
+        lambda x, n: BlockedGibbs(blocks)(target, x, n, rng),
         ends @ site_matrix(target, 1),
         2,
     )
 
 
-def test_changes_are_counted_and_the_start_is_kept(enumerated, rng):
+def test_a_target_may_know_its_conditional_laws(enumerated, rng):
+    """``site_log_ratios`` of the target's own is asked instead of N times ``log_prob``."""
     target = enumerated()
-    start = target.states.clone()
-    end, info = random_scan_gibbs(target.conditional, start, 1, rng)
-    assert torch.equal(info.changed, (end != start).sum(-1))
-    assert torch.equal(start, target.states)
+    x, site = target.states, torch.arange(9) % 2
+    generic = site_log_ratios(target, x, site)
+    torch.testing.assert_close(generic, target.neighbor_log_ratios(x)[torch.arange(9), site])
+    target.site_log_ratios = lambda x, site: torch.tensor([-99.0, 0, -99]).expand(9, 3)
+    assert (SystematicGibbs()(target, x, 1, rng)[0] == 1).all()

@@ -4,14 +4,15 @@ import math
 import pytest
 import torch
 
-from jumpbench.samplers.mcmc.langevin import discrete_langevin, expected_changes, step_size
+from jumpbench.samplers.mcmc.langevin import DiscreteLangevin, expected_changes, step_size
+from jumpbench.targets.tabular import Tabular
 
 
 def proposal_matrix(target, cost_of):
     """prod_d exp(ratio[d, v] / 2 - cost 1[v != x_d]) / row sum, by loops."""
     size = len(target.states)
     matrix = torch.ones(size, size, dtype=torch.float64)
-    ratios = target.log_ratios(target.states)
+    ratios = target.neighbor_log_ratios(target.states)
     for i, site in itertools.product(range(size), range(target.length)):
         current = int(target.states[i, site])
         weights = [
@@ -29,9 +30,7 @@ def test_fixed_step_follows_its_matrix(enumerated, rng, n_steps):
     matrix = target.accept(proposal_matrix(target, lambda i: 1 / (2 * 0.4)))
     target.assert_reversible(matrix)
     target.assert_follows(
-        lambda x, n: discrete_langevin(
-            target.log_prob, target.log_ratios, x, n, step_size(0.4), rng
-        ),
+        lambda x, n: DiscreteLangevin(step_size(0.4))(target, x, n, rng),
         matrix,
         n_steps,
     )
@@ -50,9 +49,7 @@ def test_state_dependent_reluctance_follows_its_matrix(enumerated, rng):
     matrix = target.accept(proposal_matrix(target, cost))
     target.assert_reversible(matrix)
     target.assert_follows(
-        lambda x, n: discrete_langevin(
-            target.log_prob, target.log_ratios, x, n, expected_changes(1.5), rng
-        ),
+        lambda x, n: DiscreteLangevin(expected_changes(1.5))(target, x, n, rng),
         matrix,
         3,
     )
@@ -61,10 +58,8 @@ def test_state_dependent_reluctance_follows_its_matrix(enumerated, rng):
 def test_two_symbols_flip_with_the_sigmoid_of_half_the_ratio(rng):
     """Alpha 0.2 on a flat target: flip probability sigmoid(-2.5), within 5 standard errors."""
     x = torch.zeros(20_000, 5, dtype=torch.long)
-    zeros = torch.zeros(20_000, 5, 2)
-    end, info = discrete_langevin(
-        lambda x: torch.zeros(len(x)), lambda x: zeros, x, 1, step_size(0.2), rng
-    )
+    flat = Tabular(torch.zeros(5 * (2,)))
+    end, info = DiscreteLangevin(step_size(0.2))(flat, x, 1, rng)
     p = 1 / (1 + math.exp(2.5))
-    assert (info.accepted == 1).all()
+    assert (info.acceptance == 1).all()
     assert abs(end.double().mean().item() - p) < 5 * math.sqrt(p * (1 - p) / 100_000)

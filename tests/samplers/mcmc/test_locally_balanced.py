@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from jumpbench.samplers.mcmc.locally_balanced import barker, locally_balanced, square_root
+from jumpbench.samplers.mcmc.locally_balanced import LocallyBalanced, barker, square_root
+from jumpbench.targets.tabular import Tabular
 
 WEIGHTS = {square_root: lambda r: r**0.5, barker: lambda r: r / (1 + r)}
 
@@ -22,7 +23,7 @@ def test_follows_its_matrix(enumerated, rng, log_balance, n_steps):
     matrix = target.accept(proposal_matrix(target, WEIGHTS[log_balance]))
     target.assert_reversible(matrix)
     target.assert_follows(
-        lambda x, n: locally_balanced(target.log_ratios, x, n, rng, log_balance), matrix, n_steps
+        lambda x, n: LocallyBalanced(log_balance)(target, x, n, rng), matrix, n_steps
     )
 
 
@@ -32,7 +33,7 @@ def test_approximate_ratios_are_corrected_by_the_exact_log_prob(enumerated, rng)
     matrix = target.accept(proposal_matrix(other, WEIGHTS[square_root]))
     target.assert_reversible(matrix)
     target.assert_follows(
-        lambda x, n: locally_balanced(other.log_ratios, x, n, rng, log_prob=target.log_prob),
+        lambda x, n: LocallyBalanced(log_ratios=other.neighbor_log_ratios)(target, x, n, rng),
         matrix,
         2,
     )
@@ -42,10 +43,20 @@ def test_entries_at_the_current_symbols_are_not_read(enumerated):
     target = enumerated()
 
     def spoiled(x):
-        return target.log_ratios(x).scatter(-1, x[..., None], torch.nan)
+        return target.neighbor_log_ratios(x).scatter(-1, x[..., None], torch.nan)
 
     ends = [
-        locally_balanced(f, target.states, 9, torch.Generator().manual_seed(3))[0]
-        for f in (target.log_ratios, spoiled)
+        LocallyBalanced(log_ratios=f)(target, target.states, 9, torch.Generator().manual_seed(3))[0]
+        for f in (target.neighbor_log_ratios, spoiled)
     ]
     assert torch.equal(*ends)
+
+
+def test_a_state_without_possible_neighbours_stays():
+    """Only the states (0, 0) and (1, 1) are possible, and they are not neighbours."""
+    table = torch.full((2, 2), -torch.inf)
+    table[0, 0] = table[1, 1] = 0.0
+    x = torch.tensor([[0, 0], [1, 1]])
+    end, info = LocallyBalanced()(Tabular(table), x, 9, torch.Generator().manual_seed(0))
+    assert torch.equal(end, x)
+    assert (info.acceptance == 0).all()

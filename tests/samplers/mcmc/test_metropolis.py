@@ -4,11 +4,12 @@ import pytest
 import torch
 
 from jumpbench.samplers.mcmc.metropolis import (
-    LogProbDelta,
-    at_site,
-    multi_site_metropolis,
+    MultiSiteMetropolis,
+    SingleSiteMetropolis,
     single_site_metropolis,
 )
+from jumpbench.targets.changes import LogProbDelta, at_site
+from jumpbench.targets.tabular import Tabular
 
 
 def uniform_proposal(target, n_sites):
@@ -46,13 +47,9 @@ def test_multi_site_with_a_cached_log_prob_follows_its_matrix(enumerated, rng, n
     matrix = target.accept(uniform_proposal(target, n_sites))
     target.assert_reversible(matrix)
 
-    def kernel(x, steps):
-        delta = LogProbDelta(target.log_prob, x)
-        x, info = multi_site_metropolis(delta, x, steps, 2, n_sites, rng, commit=delta.commit)
-        torch.testing.assert_close(delta.current, target.log_prob(x), rtol=0, atol=1e-12)
-        return x, info
-
-    target.assert_follows(kernel, matrix, 3)
+    target.assert_follows(
+        lambda x, n: MultiSiteMetropolis(n_sites)(target, x, n, rng), matrix, 3
+    )
 
 
 def test_cached_log_prob_in_the_single_site_kernel(enumerated, rng):
@@ -61,24 +58,28 @@ def test_cached_log_prob_in_the_single_site_kernel(enumerated, rng):
 
     def kernel(x, steps):
         delta = LogProbDelta(target.log_prob, x)
-        return single_site_metropolis(delta, x, steps, 3, rng, commit=delta.commit)
+        x, info = single_site_metropolis(delta, x, steps, 3, rng, commit=delta.commit)
+        torch.testing.assert_close(delta.current, target.log_prob(x), rtol=0, atol=1e-12)
+        return x, info
 
     target.assert_follows(kernel, matrix, 4)
+    target.assert_follows(lambda x, n: SingleSiteMetropolis()(target, x, n, rng), matrix, 4)
 
 
 def test_a_flat_target_accepts_everything_and_forbidden_moves_never_happen(rng):
     x = torch.randint(4, (200, 6), generator=rng)
     before = x.clone()
     flat, info = single_site_metropolis(lambda x, site, token: torch.zeros(200), x, 21, 4, rng)
-    assert (info.accepted == 21).all()
-    assert info.n_evaluations == 21
+    assert (info.acceptance == 1).all()
+    assert info.energy_evaluations == 22
+    assert info.sequential_steps == 21
     assert not torch.equal(flat, x)
     for value in (-torch.inf, torch.nan):
         same, info = single_site_metropolis(
             lambda x, site, token, value=value: torch.full((200,), value), x, 21, 4, rng
         )
         assert torch.equal(same, x)
-        assert (info.accepted == 0).all()
+        assert (info.acceptance == 0).all()
     assert torch.equal(x, before)
 
 
@@ -86,9 +87,9 @@ def test_no_steps_and_bad_sizes(rng):
     x = torch.zeros(3, 2, dtype=torch.long)
     same, info = single_site_metropolis(lambda *_: torch.zeros(3), x, 0, 4, rng)
     assert torch.equal(same, x)
-    assert info.accepted.tolist() == [0, 0, 0]
+    assert info.acceptance.tolist() == [0, 0, 0]
     with pytest.raises(ValueError, match="n_sites is 3"):
-        multi_site_metropolis(lambda *_: torch.zeros(3), x, 1, 4, 3, rng)
+        MultiSiteMetropolis(3)(Tabular(torch.zeros(4, 4)), x, 1, rng)
 
 
 def test_proposals_are_uniform_and_independent_at_uneven_sizes(rng):
@@ -121,3 +122,36 @@ def test_at_site_reads_one_symbol_per_chain(rng):
     x = torch.randint(9, (5, 4), generator=rng)
     site = torch.tensor([0, 3, 1, 2, 3])
     assert torch.equal(at_site(x, site), x.gather(1, site[:, None])[:, 0])
+
+
+@pytest.mark.parametrize("bits", [0, 2**63 - 1])
+def test_the_acceptance_uniform_meets_neither_end(bits, monkeypatch):
+    """All random bits 0: a move of log-ratio -30 would pass a uniform of 0. All 1: 0 must pass."""
+    monkeypatch.setattr(torch.Tensor, "random_", lambda self, generator=None: self.fill_(bits))
+    x = torch.ones(5, 3, dtype=torch.long)
+
+    def accepted(log_ratio):
+        return single_site_metropolis(lambda *_: torch.full((5,), log_ratio), x, 4, 3)[1].acceptance
+
+    assert (accepted(-30.0) == 0).all()
+    assert (accepted(0.0) == 1).all()
+
+
+def test_an_energy_that_is_nan_is_an_error():
+    class Broken(Tabular):
+        def log_prob(self, x):
+            return torch.where(x[:, 0] == 0, 0.0, torch.nan)
+
+    target, x = Broken(torch.zeros(3, 3)), torch.zeros(4, 2, dtype=torch.long)
+    with pytest.raises(ValueError, match="log_prob is NaN"):
+        SingleSiteMetropolis()(target, x, 50, torch.Generator().manual_seed(0))
+
+
+def test_impossible_states_are_never_entered_and_are_left(rng):
+    """-inf at five of nine states; chains that start there leave them for good."""
+    table = torch.full((3, 3), -torch.inf)
+    table[0], table[1, 1] = torch.tensor([0.0, 1.0, 0.5]), 0.3
+    target = Tabular(table)
+    start = torch.cartesian_prod(torch.arange(3), torch.arange(3)).repeat(50, 1)
+    x, _ = SingleSiteMetropolis()(target, start, 200, rng)
+    assert target.log_prob(x).isfinite().all()

@@ -34,7 +34,8 @@ class PairBuffer(nn.Module):
         places = (self.position + rows) % self.capacity
         self.start[places] = pairs.start[rows].to(torch.uint8)
         self.end[places] = pairs.end[rows].to(torch.uint8)
-        self.log_weight[places] = 0.0 if log_weight is None else log_weight[rows]
+        weight = torch.zeros(()) if log_weight is None else log_weight[rows]
+        self.log_weight[places] = weight.to(self.log_weight)
         self.position = (self.position + len(pairs.end)) % self.capacity
         self.size = min(self.size + len(pairs.end), self.capacity)
 

@@ -84,9 +84,7 @@ class DASBS(TargetSampler):
         self._check()
         self.start = start
         self.grid = Grid.uniform(schedule, n_steps, start)
-        self.stages = Stages(
-            self.controller.steps, 0 if self.memoryless else self.corrector.steps or 0
-        )
+        self.stages = Stages(self.controller.steps, 0 if self.memoryless else self.corrector.steps)
         self.probes = probes
         self.curves: dict[str, float] = {}
         for matcher in self.matchers.values():
@@ -98,6 +96,8 @@ class DASBS(TargetSampler):
 
     def _check(self) -> None:
         """Combinations that cannot work."""
+        if not self.memoryless and None in (self.controller.steps, self.corrector.steps):
+            raise UserError("a phase without end (steps=null) leaves the other network untrained")
         controller, memory = self.controller, self.reference.memory
         if self.memoryless and memory > MEMORYLESS:
             raise UserError(
@@ -135,9 +135,7 @@ class DASBS(TargetSampler):
         """log Phi_t(x) of the averaged controller: (B, D), (B,) -> (B, D, N)."""
         return self.controller.call("average")(x, t)
 
-    def paths(
-        self, n: int, generator: torch.Generator, path_weights: bool, meter: Meter
-    ) -> Paths:
+    def paths(self, n: int, generator: torch.Generator, path_weights: bool, meter: Meter) -> Paths:
         """``n`` paths of the averaged controller."""
         x = self.source.sample(n, generator)
         control = self.controller.call("average", meter)
@@ -194,8 +192,10 @@ class DASBS(TargetSampler):
         if place.index % matcher.refresh_every == 0:
             self.refresh(matcher)
         pairs = matcher.draw_pairs(self.generator("train"))
-        loss = self.corrector_loss(pairs) if place.in_corrector_phase else self.controller_loss(
-            pairs, place.stage
+        loss = (
+            self.corrector_loss(pairs)
+            if place.in_corrector_phase
+            else self.controller_loss(pairs, place.stage)
         )
         optimizers = self.optimizers()
         optimizer = optimizers if self.memoryless else optimizers[int(place.in_corrector_phase)]

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from jumpbench.methods.dasbs.sampler import Grid, leap
+from jumpbench.methods.dasbs.sampler import Grid
+from jumpbench.samplers.jumps import jump_law
 
 MAX_STATES_OF_A_MATRIX = 4096
 
@@ -26,13 +27,10 @@ def sampler_law(
             f"the exact law of the sampler needs at most {MAX_STATES_OF_A_MATRIX} states, "
             f"not {len(states)}"
         )
-    u = torch.zeros(states.shape, device=states.device)
     for time, noise in zip(grid.times[:-1], grid.noise, strict=True):
         t = torch.full((len(states),), time, device=states.device)
-        _, jump, total, valid = leap(states, log_control(states, t), noise, u)
-        site = torch.where(valid.unsqueeze(-1), jump, 0).double()
-        stay = torch.where(valid, 1 - total.double(), 1).unsqueeze(-1)
-        site = site.scatter_add(-1, states.unsqueeze(-1), stay)
+        control = log_control(states, t)
+        site, _ = jump_law(control.exp().double() * (noise / control.shape[-1]), states)
         matrix = site[:, 0]
         for d in range(1, site.shape[1]):
             matrix = (matrix.unsqueeze(-1) * site[:, d].unsqueeze(1)).flatten(1)

@@ -13,6 +13,7 @@ from jumpbench.methods.sgdd.likelihoods import (
     mismatches,
     squared,
 )
+from jumpbench.methods.sgdd.pair_likelihood import PairLikelihood
 from jumpbench.methods.sgdd.prior import DenoiserPrior, Prior, ScorePrior, analytic, euler
 from jumpbench.methods.sgdd.product_prior import ProductPrior
 from jumpbench.methods.sgdd.sampler import SplitGibbs
@@ -25,17 +26,18 @@ from jumpbench.methods.sgdd.schedule import (
 
 __all__ = [
     "DPS",
+    "SMC",
+    "SVDD",
     "DenoiserPrior",
     "ExactDPS",
     "ExactStep",
     "InverseProblem",
     "Likelihood",
     "MetropolisStep",
+    "PairLikelihood",
     "Prior",
     "ProductPrior",
     "Reward",
-    "SMC",
-    "SVDD",
     "ScorePrior",
     "SiteLikelihood",
     "SplitGibbs",

@@ -1,35 +1,48 @@
-"""The one interface of all posterior samplers, SGDD and baselines."""
+"""The interfaces of posterior samplers (SGDD and baselines) and of the problems they solve."""
 
-from typing import NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
-from torch import Tensor
 
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import Prior
+from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.draws import Draws
 
-
-class SamplerInfo(NamedTuple):
-    """What a run cost, per returned sample, as an algorithm on a network prior would pay it.
-
-    Attributes:
-        acceptance: share of accepted Metropolis-Hastings proposals (0-d), None without any.
-        network_evaluations: states put through the score.
-        counted_evaluations: the same as the paper counts them, see :class:`Transition`.
-        likelihood_evaluations: evaluations of log p(y|x).
-        sequential_steps: score evaluations and proposals that have to follow one another.
-    """
-
-    acceptance: Tensor | None
-    network_evaluations: int
-    counted_evaluations: int
-    likelihood_evaluations: int
-    sequential_steps: int
+COUNTED = "counted_evaluations"
+"""Extra of all draws: score evaluations per sample as the paper counts them (``counted_calls``)."""
 
 
 class PosteriorSampler(Protocol):
-    """Draws from p(x) p(y|x): independent chains, one sample (D,) each, integers ``long``."""
+    """Draws from p(x) p(y|x): independent chains, one sample (D,) each, integers ``long``.
+
+    The cost is that of one sample as an algorithm on a network prior would pay it, whatever closed
+    forms were used: score evaluations, evaluations of log p(y|x), and as sequential steps the
+    score evaluations and proposals that must follow one another. Extras: :data:`COUNTED` and,
+    where proposals are accepted, their share ``acceptance``.
+    """
 
     def __call__(
         self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
-    ) -> tuple[Tensor, SamplerInfo]: ...
+    ) -> Draws: ...
+
+
+class Problem(Protocol):
+    """What is asked of a batch of the data: one chain per row of it."""
+
+    length: int
+    n_states: int
+
+    def likelihood(self, batch: Any) -> Likelihood:
+        """log p(y|x), with one measurement for all chains of the batch or one for each."""
+        ...
+
+    def n_chains(self, batch: Any) -> int:
+        """How many samples the batch asks for."""
+        ...
+
+
+def drawn(samples: torch.Tensor, cost: Cost, counted: float, **extras: torch.Tensor) -> Draws:
+    """Draws with their count by the paper's rule."""
+    counts = torch.full((len(samples),), float(counted), dtype=torch.float64)
+    return Draws(samples.long(), cost=cost, extras={COUNTED: counts, **extras})

@@ -5,13 +5,14 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.sgdd.likelihoods import Likelihood
-from jumpbench.samplers.categorical import sample_categorical
-from jumpbench.samplers.mcmc.metropolis import Delta, at_site, single_site_metropolis
+from jumpbench.samplers.mcmc.metropolis import single_site_metropolis
+from jumpbench.targets.changes import Delta, at_site
 
 
 class StepInfo(NamedTuple):
-    """Share of accepted proposals (0-d), None if nothing is proposed; likelihood evaluations."""
+    """Share of accepted proposals (B,), None if nothing is proposed; likelihood evaluations."""
 
     acceptance: Tensor | None
     evaluations: int
@@ -51,7 +52,7 @@ class MetropolisStep:
             paper's code does. A start at x is right only once the chain has forgotten it.
     """
 
-    def __init__(self, n_proposals: int = 10, from_previous: bool = False) -> None:
+    def __init__(self, n_proposals: int, from_previous: bool = False) -> None:
         self.n_proposals, self.from_previous = n_proposals, from_previous
 
     def __call__(
@@ -63,13 +64,14 @@ class MetropolisStep:
         n_states: int,
         generator: torch.Generator,
     ) -> tuple[Tensor, StepInfo]:
-        start = previous if self.from_previous else x
+        # Small integers: a step is spent on moving states about.
+        dtype = torch.uint8 if n_states <= 256 else x.dtype
+        anchor, start = x.to(dtype), (previous if self.from_previous else x).to(dtype)
         delta, commit = likelihood.changes(start)
         z, info = single_site_metropolis(
-            tied(delta, x, penalty), start, self.n_proposals, n_states, generator, commit
+            tied(delta, anchor, penalty), start, self.n_proposals, n_states, generator, commit
         )
-        share = info.accepted.double().mean() / max(1, self.n_proposals)
-        return z, StepInfo(share, self.n_proposals + 1)
+        return z.to(x.dtype), StepInfo(info.acceptance.double(), self.n_proposals + 1)
 
 
 class ExactStep:

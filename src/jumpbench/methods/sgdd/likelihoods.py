@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.methods.sgdd.checks import require
-from jumpbench.samplers.mcmc.metropolis import Commit, Delta, LogProbDelta, at_site
+from jumpbench.targets.changes import Commit, Delta, LogProbDelta, at_site
 
 Misfit = Callable[[Tensor, Tensor], Tensor]
 

@@ -12,10 +12,10 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
+from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.sgdd.checks import require
 from jumpbench.processes.base import SiteProcess
 from jumpbench.processes.schedules import Geometric, Schedule
-from jumpbench.samplers.categorical import sample_categorical
 
 CLEAN = 1e-5
 

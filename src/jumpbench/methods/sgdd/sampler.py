@@ -3,14 +3,15 @@
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
 
-from jumpbench.methods.sgdd.interface import SamplerInfo
-from jumpbench.methods.sgdd.likelihood_step import LikelihoodStep, MetropolisStep
+from jumpbench.methods.sgdd.interface import drawn
+from jumpbench.methods.sgdd.likelihood_step import LikelihoodStep
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import Prior
 from jumpbench.methods.sgdd.schedule import paper_times, printed_penalty
 from jumpbench.processes.uniform import UniformProcess
+from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.draws import Draws
 
 
 class SplitGibbs:
@@ -23,7 +24,8 @@ class SplitGibbs:
         n_iterations: K.
         prior_steps: H, reverse steps per prior step; 0 is one denoising draw, which is exact for
             product priors.
-        likelihood_step: how z is drawn; by default T = 10 Metropolis-Hastings proposals.
+        likelihood_step: how z is drawn; in the paper by Metropolis-Hastings, whose number of
+            proposals T must be many times D, or z hardly leaves x.
         times: annealing times for K, :func:`paper_times` or :func:`endpoint_times`.
         penalty: nats per mismatch at (eta, N), :func:`printed_penalty` (what the paper ran) or
             :func:`consistent_penalty` (whose prior step is the conditional of the same joint).
@@ -34,24 +36,24 @@ class SplitGibbs:
 
     def __init__(
         self,
-        n_iterations: int = 10,
-        prior_steps: int = 20,
-        likelihood_step: LikelihoodStep | None = None,
+        n_iterations: int,
+        prior_steps: int,
+        likelihood_step: LikelihoodStep,
         times: Callable[[int], list[float]] = paper_times,
         penalty: Callable[[float, int], float] = printed_penalty,
         prior_first: bool = False,
         return_z: bool | None = None,
     ) -> None:
         self.n_iterations, self.prior_steps = n_iterations, prior_steps
-        self.likelihood_step = likelihood_step or MetropolisStep()
+        self.likelihood_step = likelihood_step
         self.times, self.penalty = times, penalty
         self.prior_first = prior_first
         self.return_z = prior_first if return_z is None else return_z
 
     def __call__(
         self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
-    ) -> tuple[Tensor, SamplerInfo]:
-        """Samples (n_chains, D) and the cost of one of them.
+    ) -> Draws:
+        """Samples (n_chains, D).
 
         Raises:
             ValueError: the prior's process is not uniform; another number of chains than of
@@ -78,14 +80,11 @@ class SplitGibbs:
             evaluations += info.evaluations
             if info.acceptance is not None:
                 acceptances.append(info.acceptance)
-        acceptance = torch.stack(acceptances).mean() if acceptances else None
-        samples = z if self.return_z else x
         calls = sum(denoiser.network_calls for denoiser in denoisers)
-        info = SamplerInfo(
-            acceptance,
-            calls,
+        extras = {"acceptance": torch.stack(acceptances).mean(0)} if acceptances else {}
+        return drawn(
+            z if self.return_z else x,
+            Cost(calls, evaluations, calls + evaluations),
             sum(denoiser.counted_calls for denoiser in denoisers),
-            evaluations,
-            calls + evaluations,
+            **extras,
         )
-        return samples.long(), info

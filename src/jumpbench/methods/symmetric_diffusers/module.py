@@ -1,5 +1,6 @@
 """SymmetricDiffusers: learn to undo the shuffling of a list, step by step."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,9 +11,8 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from jumpbench.data.lists import Batch
 from jumpbench.errors import UserError
-from jumpbench.methods.base import Method
+from jumpbench.evaluations.base import Evaluation
 from jumpbench.methods.symmetric_diffusers.distributions import PermutationDistribution
-from jumpbench.methods.symmetric_diffusers.evaluation import ListScores
 from jumpbench.methods.symmetric_diffusers.losses import (
     LabelLoss,
     squared_distances,
@@ -20,13 +20,14 @@ from jumpbench.methods.symmetric_diffusers.losses import (
 )
 from jumpbench.methods.symmetric_diffusers.sampler import Decoder, Greedy
 from jumpbench.methods.symmetric_diffusers.transitions import Transitions, WholeTrajectories
-from jumpbench.processes.permutations import apply, compose
+from jumpbench.methods.trained import TrainedMethod
+from jumpbench.processes.permutations import apply, compose, identity
 from jumpbench.processes.shuffles import Shuffle
+from jumpbench.samplers.cost import Meter
+from jumpbench.samplers.draws import Draws, narrow
 
-LOG_EVERY = 50
 
-
-class SymmetricDiffuser(Method):
+class SymmetricDiffuser(TrainedMethod):
     """The reverse chain p_theta(X_{t_{i-1}} | X_{t_i}) of a shuffle, trained and decoded.
 
     Batches are those of :class:`~jumpbench.data.lists.ListData`. In training the ordered list is
@@ -39,15 +40,14 @@ class SymmetricDiffuser(Method):
         family: the network's scores -> the law of the reverse step.
         shuffle: n -> the forward shuffle.
         schedule: [0, t_1, ..., T].
-        decoders: by name; metrics are logged as ``test/METRIC@NAME``, and without a name for the
-            first one.
+        decoders: by name, each a way to draw: samples are its most probable lists, all its
+            hypotheses are ``extras["tours"]``.
+        optimizer, rate: see :class:`~jumpbench.methods.trained.TrainedMethod`.
         transitions: which steps of the batch's trajectories are trained.
         loss: of the scores of those steps.
-        optimizer: parameters -> optimiser.
-        rate: optimiser -> learning-rate schedule, stepped per update.
         fixed: positions at the front that are never shuffled (1 for tours).
-        scores: list metrics (see :class:`~...evaluation.ListScores`).
         compile: compile the network (CUDA graphs on a GPU); batches must keep their shape.
+        evaluation: such as :class:`~jumpbench.evaluations.lists.ListScores`.
 
     Raises:
         UserError: a schedule that does not start at 0 or does not increase.
@@ -65,14 +65,13 @@ class SymmetricDiffuser(Method):
         transitions: Callable[..., Transitions] | None = None,
         loss: nn.Module | None = None,
         fixed: int = 0,
-        scores: Callable[[], ListScores] = ListScores,
         compile: bool = False,
+        evaluation: Evaluation | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(seed)
+        super().__init__(network, optimizer, rate, evaluation, seed)
         if list(schedule[:1]) != [0] or len(schedule) < 2 or sorted(set(schedule)) != [*schedule]:
             raise UserError(f"schedule={list(schedule)}: give rising times from 0, as [0, 2, 7]")
-        self.network = network
         self.family = family
         self.shuffle = shuffle
         self.schedule = list(schedule)
@@ -80,8 +79,6 @@ class SymmetricDiffuser(Method):
         self.transitions = transitions or WholeTrajectories()
         self.loss = loss or LabelLoss()
         self.fixed = fixed
-        self.scores = nn.ModuleDict({name: scores() for name in self.decoders})
-        self._optimizer, self._rate = optimizer, rate
         self._compile = compile
         self._score = self.score_states
 
@@ -98,6 +95,7 @@ class SymmetricDiffuser(Method):
         places = compose(batch["order"].expand_as(moved.later), moved.later)
         if self._compile:
             torch.compiler.cudagraph_mark_step_begin()
+        self.meter.count("network", places)
         scores = self._score(batch["objects"], places, moved.times)
         with torch.autocast(self.device.type, enabled=False):
             loss = self.loss(
@@ -106,9 +104,7 @@ class SymmetricDiffuser(Method):
                 self._distances(batch, moved) if self.loss.needs_objects else None,
                 self.generator("latent") if self.loss.needs_objects else None,
             )
-        if (self.global_step + 1) % LOG_EVERY == 0:
-            self.log("train/loss", loss.detach())
-        return loss
+        return self.logged(loss)
 
     def score_states(self, objects: Tensor, places: Tensor, times: Tensor) -> Tensor:
         """Scores (S * B, ...) of the lists ``objects[places]``, places (S, B, n), times (S, B)."""
@@ -129,53 +125,38 @@ class SymmetricDiffuser(Method):
         between = squared_distances(apply(batch["order"], batch["objects"]))
         return transition_distances(between, moved.earlier, moved.later).flatten(0, 1)
 
-    def configure_optimizers(self) -> Any:
-        optimizer = self._optimizer(self.network.parameters())
-        if self._rate is None:
-            return optimizer
-        schedule = {"scheduler": self._rate(optimizer), "interval": "step"}
-        return {"optimizer": optimizer, "lr_scheduler": schedule}
-
-    def configure_gradient_clipping(
-        self,
-        optimizer: Optimizer,
-        gradient_clip_val: float | None = None,
-        gradient_clip_algorithm: str | None = None,
-    ) -> None:
-        # Lightning refuses fused optimisers in mixed precision for the sake of a gradient scaler,
-        # which bfloat16 does not use.
-        if gradient_clip_val:
-            nn.utils.clip_grad_norm_(self.network.parameters(), gradient_clip_val)
-
     def validation_step(self, batch: Batch, batch_index: int) -> None:
         found = self.decode(batch, Greedy(), self.generator("valid"))[:, 0]
         right = 100.0 * (found == batch["order"]).all(-1)
         self.log("valid/accuracy", right.mean(), batch_size=len(right), sync_dist=True)
 
-    def test_step(self, batch: Batch, batch_index: int) -> None:
-        for name, decoder in self.decoders.items():
-            found = self.decode(batch, decoder, self.generator(f"test {name}"))
-            self.scores[name].update(found, batch, self.trainer.datamodule)
+    def draw(self, batch: Batch, generator: torch.Generator) -> dict[str, Draws]:
+        return {name: self._decoded(batch, way, generator) for name, way in self.decoders.items()}
 
-    def decode(self, batch: Batch, decoder: Decoder, generator: torch.Generator) -> Tensor:
+    def _decoded(self, batch: Batch, decoder: Decoder, generator: torch.Generator) -> Draws:
+        meter, started = Meter(), time.monotonic()
+        found = narrow(self.decode(batch, decoder, generator, meter))  # waits for the device
+        cost = meter.per_sample(len(found), len(self.schedule) - 1)
+        draws = Draws(found[:, 0].long(), cost=cost, extras={"tours": found})
+        return draws.timed(time.monotonic() - started)
+
+    def decode(
+        self, batch: Batch, decoder: Decoder, generator: torch.Generator, meter: Meter | None = None
+    ) -> Tensor:
         """Index arrays (B, H, n) that order the presented lists, the most probable first."""
         tokens = self.network.encode(batch["objects"])
 
         def law_at(states: Tensor, time: int) -> PermutationDistribution:
+            if meter is not None:
+                meter.count("network", states)
             held = tokens.unsqueeze(1).expand(-1, states.shape[1], *tokens.shape[1:])
             current = apply(states, held).flatten(0, 1)
             times = torch.full((len(current),), time, device=current.device)
             return self.family(self.network(current, times).unflatten(0, states.shape[:2]))
 
-        return decoder(law_at, self.schedule, *batch["order"].shape, generator)
-
-    def on_test_epoch_end(self) -> None:
-        for index, (name, scores) in enumerate(self.scores.items()):
-            values = scores.compute()
-            if index == 0:
-                self.log_dict({f"test/{metric}": value for metric, value in values.items()})
-            self.log_dict({f"test/{metric}@{name}": values[metric] for metric in scores.names})
-            scores.reset()
+        lists, n = batch["order"].shape
+        start = identity(lists, 1, n=n, device=generator.device)
+        return decoder(law_at, self.schedule, start, generator)
 
 
 def keep_front(permutation: Tensor, fixed: int) -> Tensor:

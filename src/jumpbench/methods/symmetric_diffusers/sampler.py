@@ -7,28 +7,30 @@ import torch
 from torch import Tensor
 
 from jumpbench.errors import UserError
-from jumpbench.methods.symmetric_diffusers.beam import hierarchical_beam, reverse_times
 from jumpbench.methods.symmetric_diffusers.distributions import (
+    Hypotheses,
     InverseTransposition,
     PermutationDistribution,
 )
-from jumpbench.processes.permutations import compose, identity
+from jumpbench.processes.permutations import compose
 
 # Laws of the reverse step at states (B, H, n), index arrays into the presented list, at one time.
 LawAt = Callable[[Tensor, int], PermutationDistribution]
 
 
 class Decoder(Protocol):
-    """Final index arrays (B, H, n), the most probable first, of B lists of n objects."""
+    """Final index arrays (B, H, n), the most probable first, from ``start`` (B, 1, n) at time T."""
 
     def __call__(
-        self,
-        law_at: LawAt,
-        schedule: Sequence[int],
-        lists: int,
-        n: int,
-        generator: torch.Generator,
+        self, law_at: LawAt, schedule: Sequence[int], start: Tensor, generator: torch.Generator
     ) -> Tensor: ...
+
+
+def reverse_times(schedule: Sequence[int]) -> list[int]:
+    """``[t_k, ..., t_1]`` of a schedule ``[0, t_1, ..., t_k]``."""
+    if len(schedule) < 2 or schedule[0] != 0 or sorted(set(schedule)) != list(schedule):
+        raise ValueError(f"a schedule is 0 and then increasing times, got {list(schedule)}")
+    return list(schedule[:0:-1])
 
 
 def undo(
@@ -51,14 +53,8 @@ class Greedy:
     """The law's cheap probable permutation in every step, (B, 1, n)."""
 
     def __call__(
-        self,
-        law_at: LawAt,
-        schedule: Sequence[int],
-        lists: int,
-        n: int,
-        generator: torch.Generator,
+        self, law_at: LawAt, schedule: Sequence[int], start: Tensor, generator: torch.Generator
     ) -> Tensor:
-        start = identity(lists, 1, n=n, device=generator.device)
         return undo(law_at, schedule, start, lambda law: law.greedy())
 
 
@@ -66,14 +62,8 @@ class Stochastic:
     """One draw from the learned law of ordered lists, (B, 1, n)."""
 
     def __call__(
-        self,
-        law_at: LawAt,
-        schedule: Sequence[int],
-        lists: int,
-        n: int,
-        generator: torch.Generator,
+        self, law_at: LawAt, schedule: Sequence[int], start: Tensor, generator: torch.Generator
     ) -> Tensor:
-        start = identity(lists, 1, n=n, device=generator.device)
         return undo(law_at, schedule, start, lambda law: law.sample(generator))
 
 
@@ -86,15 +76,39 @@ class Beam:
         self.inner, self.outer = inner, outer
 
     def __call__(
-        self,
-        law_at: LawAt,
-        schedule: Sequence[int],
-        lists: int,
-        n: int,
-        generator: torch.Generator,
+        self, law_at: LawAt, schedule: Sequence[int], start: Tensor, generator: torch.Generator
     ) -> Tensor:
-        widths = (self.inner, self.outer)
-        return hierarchical_beam(law_at, lists, n, schedule, *widths, generator.device).permutations
+        return hierarchical_beam(law_at, schedule, start, self.inner, self.outer).permutations
+
+
+@torch.no_grad()
+def hierarchical_beam(
+    law_at: LawAt, schedule: Sequence[int], start: Tensor, inner: int, outer: int
+) -> Hypotheses:
+    """Beam search over trajectories: an inner beam in every step, an outer one over the steps.
+
+    Every hypothesis is an index array into the given list (``start`` (B, 1, n): the identity, the
+    list as it came), with the sum of its step log-probabilities. In each step it is extended by the
+    ``outer`` best permutations that its own inner beam of width ``inner`` finds, and the ``outer``
+    best of all remain. Equal states reached in different ways are not merged: the score is that of
+    a trajectory, not of a final state. Everything stays on the device.
+
+    Returns permutations (B, W, n) and log-probabilities (B, W), the best first; ``inner = outer =
+    1`` is the greedy decoding. Network evaluations per list: 1 at t_k, then ``outer`` per step.
+    """
+    if not 1 <= outer <= inner:
+        raise ValueError(f"a beam needs 1 <= outer <= inner, got inner {inner}, outer {outer}")
+    permutations, n = start, start.shape[-1]
+    log_probs = torch.zeros(start.shape[:-1], device=start.device)
+    for time in reverse_times(schedule):
+        steps = law_at(permutations, time).beam(inner, outer)
+        joint = (log_probs.unsqueeze(-1) + steps.log_probs).flatten(1)
+        log_probs, best = joint.topk(min(outer, joint.shape[1]), dim=1)
+        parent = best.div(steps.log_probs.shape[-1], rounding_mode="floor")
+        step = steps.permutations.flatten(1, 2).gather(1, best.unsqueeze(-1).expand(-1, -1, n))
+        source = permutations.gather(1, parent.unsqueeze(-1).expand(-1, -1, n))
+        permutations = compose(source, step)
+    return Hypotheses(permutations, log_probs)
 
 
 def inverse_transposition(scores: Tensor) -> InverseTransposition:

@@ -1,6 +1,6 @@
-"""Markov chains as methods: what Metropolis, Swendsen-Wang and the ground truth share."""
+"""Markov chains as methods: rows of MCMC beside learned samplers."""
 
-from abc import abstractmethod
+import time
 from typing import Any
 
 import torch
@@ -8,26 +8,33 @@ from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.methods.unnormalised.base import TargetSampler
+from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.diagnostics import integrated_autocorrelation_time, split_rhat
 from jumpbench.samplers.draws import Draws
+from jumpbench.seeding import make_generator
 from jumpbench.targets.base import DiscreteTarget, check_target, random_states
 
 
 class Chains(TargetSampler):
     """Parallel Markov chains, run in the test stage; one test batch is one ensemble of chains.
 
-    A subclass writes :meth:`advance`. Chains start from uniform states, run ``burn_in`` moves, and
-    give one configuration each after every ``spacing`` further moves. Samples come chains first:
+    Chains start from uniform states, make ``burn_in`` moves, and give one configuration each after
+    every ``spacing`` further moves; what a move is, the kernel says. Samples come chains first:
     configuration ``chain * collections + draw``. Every sample carries, as extras, its ensemble's
     ``moves_per_chain``, ``tau`` and ``rhat`` (the largest over :func:`summaries`, in kept draws).
 
+    The defaults are those of the published Metropolis rows of DASBS, in single proposals: 114
+    sweeps at L = 24, which do not equilibrate below the critical temperature.
+
     Args:
-        target: an Ising or Potts model.
+        target: the law, such as an Ising or Potts model.
+        kernel: Markov kernel that leaves the target invariant.
         chains_per_batch: parallel chains per test batch.
         collections: configurations kept of each chain, at least 4 (for the diagnostics).
         burn_in: moves before the first configuration counts.
         spacing: moves per kept configuration.
+        seconds: a budget; the burn-in is repeated until it has taken so long.
         kwargs: of :class:`TargetSampler`.
 
     Raises:
@@ -37,27 +44,31 @@ class Chains(TargetSampler):
     def __init__(
         self,
         target: DiscreteTarget,
+        kernel: Kernel,
         chains_per_batch: int = 128,
         collections: int = 32,
         burn_in: int = 65536,
         spacing: int = 128,
+        seconds: float | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(target, chains_per_batch, **kwargs)
-        if collections < 4 or burn_in < 0 or spacing < 1:
+        if collections < 4 or burn_in < 0 or spacing < 1 or (seconds or 0) < 0:
             raise UserError(
-                "chains need collections >= 4, burn_in >= 0 and spacing >= 1, not "
-                f"{collections}, {burn_in} and {spacing}"
+                "chains need collections >= 4, burn_in >= 0, spacing >= 1 and seconds >= 0, not "
+                f"{collections}, {burn_in}, {spacing} and {seconds}"
             )
+        if seconds and not burn_in:
+            raise UserError("chains with a budget of seconds repeat the burn-in: set burn_in >= 1")
+        self.kernel = kernel
         self.collections = collections
         self.burn_in = burn_in
         self.spacing = spacing
+        self.seconds = seconds
 
-    @abstractmethod
-    def advance(
-        self, x: Tensor, n_moves: int, generator: torch.Generator
-    ) -> tuple[Tensor, Cost]:
-        """``x (B, D)`` uint8 after ``n_moves`` moves of every chain, and their cost per chain."""
+    def test_generator(self, number: int) -> torch.Generator:
+        names = "test", type(self).__name__, type(self.kernel).__name__
+        return make_generator(self.seed, *names, number, device=self.device)
 
     def start(self, n_chains: int, generator: torch.Generator) -> Tensor:
         """Initial states ``(B, D)`` uint8."""
@@ -67,9 +78,15 @@ class Chains(TargetSampler):
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
         """One ensemble of ``n`` chains: ``n * collections`` samples."""
-        x, cost = self.advance(self.start(n, generator), self.burn_in, generator)
+        began, x, cost, moves = time.monotonic(), self.start(n, generator), Cost(), 0
+        while moves == 0 or time.monotonic() - began < (self.seconds or 0):
+            x, info = self.kernel(self.target, x, self.burn_in, generator)
+            cost += info.cost
+            moves += self.burn_in
+            if not self.burn_in:
+                break
         _, kept, spent = self.collect(x, self.spacing, generator)
-        moves = self.burn_in + self.collections * self.spacing
+        moves += self.collections * self.spacing
         return self.ensemble(kept, cost + spent, {"moves_per_chain": float(moves)})
 
     def collect(
@@ -78,8 +95,8 @@ class Chains(TargetSampler):
         """The last states, the kept ones ``(B, collections, D)``, and the cost per chain."""
         kept, cost = [], Cost()
         for _ in range(self.collections):
-            x, spent = self.advance(x, spacing, generator)
-            cost += spent
+            x, info = self.kernel(self.target, x, spacing, generator)
+            cost += info.cost
             kept.append(x)
         return x, torch.stack(kept, 1), cost
 

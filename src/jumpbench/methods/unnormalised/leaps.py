@@ -8,9 +8,11 @@ from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, submodule_weights
-from jumpbench.samplers.annealed_jumps import FreeEnergy, residual_generator, rollout
-from jumpbench.samplers.cost import Meter, metered
+from jumpbench.networks.free_energy import FreeEnergy
+from jumpbench.samplers.annealed_jumps import KernelMoves, annealed_rollout, residual_generator
+from jumpbench.samplers.cost import metered
 from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
 from jumpbench.samplers.weights import effective_sample_size
 
 
@@ -87,17 +89,18 @@ class LEAPS(NetworkSampler):
             self._make_store(n_chains)
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
-        meter, times = Meter(), torch.linspace(0, 1, self.n_steps + 1, device=generator.device)
-        drawn = rollout(
-            metered(self.network, meter, "network"),
-            metered(self.target, meter),
-            times,
-            n,
-            generator,
-            self.n_metropolis_test,
-        )
-        cost = meter.per_sample(n, self.n_steps * (1 + self.n_metropolis_test))
-        return Draws(drawn.states[-1], drawn.log_weights.double(), cost)
+        times = torch.linspace(0, 1, self.n_steps + 1, device=generator.device)
+        moves = self._moves(self.n_metropolis_test)
+        ends = annealed_rollout(self.network, self.target, times, n, generator, moves)
+        return Draws(ends.states[-1], ends.log_weights, ends.cost)
+
+    def _moves(self, n_moves: int) -> KernelMoves | None:
+        """Single-site moves, ``n_moves`` of them on average to another symbol."""
+        n_states = self.target.n_states
+        # The kernel may propose the current symbol.
+        n_proposals = math.ceil(n_moves * n_states / (n_states - 1))
+        kernel = SingleSiteMetropolis()
+        return KernelMoves(self.metered_target, kernel, n_proposals) if n_moves else None
 
     def start_from(self, weights: dict[str, Tensor]) -> None:
         self.network.load_state_dict(submodule_weights(weights, "network"))
@@ -130,13 +133,13 @@ class LEAPS(NetworkSampler):
         times = torch.rand(k + 1, generator=generator, device=self.device)
         times[0], times[-1] = 0.0, 1.0
         times = times.sort().values * (k / self.n_steps)
-        paths = rollout(
+        paths = annealed_rollout(
             metered(self.network, self.meter, "network"),
             self.metered_target,
             times,
             self.stored.shape[2],
             generator,
-            self.n_metropolis,
+            self._moves(self.n_metropolis),
             keep_path=True,
         )
         self.stored[slot, : k + 1] = paths.states.to(self.stored.dtype)

@@ -3,14 +3,15 @@
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from jumpbench.errors import UserError
 from jumpbench.methods.averaging import RampedAverage
 from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, submodule_weights
+from jumpbench.methods.unnormalised.masked_denoising import denoising_loss
 from jumpbench.samplers.cost import Meter, metered
 from jumpbench.samplers.draws import Draws
-from jumpbench.samplers.unmasking import denoising_loss, unmask
+from jumpbench.samplers.unmasking import unmask
 
 
 class MDNS(NetworkSampler):
@@ -67,10 +68,17 @@ class MDNS(NetworkSampler):
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
         meter = Meter()
-        network = metered(self.average.network, meter, "network")
-        states, log_weights = unmask(network, metered(self.target, meter), n, generator)
-        cost = meter.per_sample(n, self.target.length)
-        return Draws(states, log_weights.double(), cost)
+        states, log_weights = self._unmask(self.average.network, n, generator, meter)
+        return Draws(states, log_weights, meter.per_sample(n, self.target.length))
+
+    @torch.no_grad()
+    def _unmask(
+        self, network: nn.Module, n: int, generator: torch.Generator, meter: Meter
+    ) -> tuple[Tensor, Tensor]:
+        """States and log weights ``log nu(x) - log q(x)``, evaluations counted by ``meter``."""
+        logits = metered(network, meter, "network")
+        x, log_q = unmask(logits, self.target.length, self.target.n_states, n, generator)
+        return x, metered(self.target, meter).log_prob(x) - log_q
 
     def start_from(self, weights: dict[str, Tensor]) -> None:
         averaged = submodule_weights(weights, "average.network")
@@ -101,10 +109,8 @@ class MDNS(NetworkSampler):
         self.average.update(self.network)
 
     def _refresh(self, slot: int) -> None:
-        network = metered(self.network, self.meter, "network")
-        states, log_weights = unmask(
-            network, self.metered_target, self.stored.shape[1], self.generator("rollout")
-        )
+        n, generator = self.stored.shape[1], self.generator("rollout")
+        states, log_weights = self._unmask(self.network, n, generator, self.meter)
         self.stored[slot] = states.to(self.stored.dtype)
         self.stored_log_weights[slot] = log_weights
 

@@ -41,7 +41,7 @@ class Riffle(Shuffle):
     ) -> Tensor:
         """States at ``times``, ``(len(times), *batch_shape, n)``.
 
-        The riffles of short gaps are drawn together, by counting. Longer gaps are single a-shuffles.
+        The riffles of short gaps are dealt together, by counting. Longer gaps are one a-shuffle.
         """
         check_times(times)
         gaps = [b - a for a, b in zip([0, *times], times, strict=False)]

@@ -6,31 +6,41 @@ import torch
 from torch import Tensor
 
 from jumpbench.errors import UserError
-from jumpbench.targets.ising import Ising
-from jumpbench.targets.potts import Potts
+from jumpbench.targets.lattice import LatticeTarget, is_lattice
 
 
-def bond_probability(target: Ising | Potts) -> float:
-    """1 - exp(-K) with K = beta J for Potts and 2 beta J for Ising, its two-symbol case.
+def bond_probability(target: LatticeTarget) -> float:
+    """1 - exp(-K), K the gain in log nu of a pair of equal symbols over one of different ones.
+
+    K = beta J for Potts and 2 beta J for Ising, its two-symbol case.
 
     Raises:
-        UserError: another target, an external field, or a negative coupling.
+        UserError: not a lattice target; its pair term tells more than equal and different apart;
+            an external field; or a negative coupling.
     """
-    if not isinstance(target, Ising | Potts):
+    name = type(target).__name__
+    if not is_lattice(target):
         raise UserError(
-            f"cluster moves are for Ising and Potts targets, not {type(target).__name__}: "
-            "use a single-site sampler"
+            "cluster moves need a lattice target (size, pair, field, grid, energy), such as Ising "
+            f"and Potts, not {name}: use a single-site sampler"
         )
-    if isinstance(target, Ising) and target.external_field != 0:
+    pair, same = target.pair, torch.eye(target.n_states, dtype=torch.bool)
+    equal, different = pair[same], pair[~same]
+    if bool((equal != equal[0]).any() | (different != different[0]).any()):
+        raise UserError(
+            f"cluster moves need pairs that are equal or different and no more, which {name} does "
+            "not have: use a single-site sampler"
+        )
+    if bool((target.field != target.field[0]).any()):
         raise UserError("cluster moves need field = 0: use a single-site sampler with a field")
-    if target.coupling < 0:
+    strength = float(equal[0] - different[0])
+    if strength < 0:
         raise UserError("cluster moves need coupling >= 0: use a single-site sampler")
-    strength = target.beta * target.coupling
-    return -math.expm1(-2 * strength if isinstance(target, Ising) else -strength)
+    return -math.expm1(-strength)
 
 
 def open_bonds(
-    grid: Tensor, probability: float, generator: torch.Generator
+    grid: Tensor, probability: float, generator: torch.Generator | None
 ) -> tuple[Tensor, Tensor]:
     """Opens each bond between equal neighbours with ``probability``.
 

@@ -4,8 +4,6 @@ from functools import lru_cache
 
 import numpy as np
 import torch
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 _ROUNDS_PER_CHECK = 4
@@ -39,6 +37,10 @@ def labels_by_search(right: Tensor, down: Tensor) -> tuple[Tensor, int]:
 
     The open bonds, in the order of their sites, already are the rows of a sparse matrix.
     """
+    # Here, so that importing the samplers takes torch alone.
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
     batch, size, _ = right.shape
     n_sites = right.numel()
     starts = torch.zeros(n_sites + 1, dtype=torch.int32)

@@ -1,86 +1,84 @@
 """Gibbs sampling: sites are drawn from their conditional law given all others.
 
-Single-site scans take ``conditional(x, site) -> (B, N)``, the log-weights of all symbols at one
-site per chain (B,), up to a constant per chain. The blocked scan takes a target's
-``neighbor_log_ratios(x) -> (B, D, N)``, whose rows are such weights for every site.
+Nothing is ever rejected; the acceptance is 1.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from jumpbench.samplers.categorical import sample_categorical
-
-Conditional = Callable[[Tensor, Tensor], Tensor]
-
-
-class GibbsInfo(NamedTuple):
-    """What happened to each chain.
-
-    Attributes:
-        changed: site updates that changed the symbol (B,).
-        n_evaluations: evaluations of the conditional (or of all ratios) per chain.
-    """
-
-    changed: Tensor
-    n_evaluations: int
+from jumpbench.kernels.categorical import sample_categorical
+from jumpbench.samplers.chain import ChainInfo, never_rejected
+from jumpbench.targets.base import DiscreteTarget
+from jumpbench.targets.changes import site_log_ratios
 
 
-@torch.no_grad()
-def random_scan_gibbs(
-    conditional: Conditional, x: Tensor, n_steps: int, generator: torch.Generator | None = None
-) -> tuple[Tensor, GibbsInfo]:
-    """``n_steps`` updates of one uniformly chosen site per chain; x (B, D) is not modified."""
-    x, n_chains = x.clone(), x.shape[0]
-    changed = torch.zeros(n_chains, dtype=torch.int32, device=x.device)
-    for _ in range(n_steps):
-        site = torch.randint(x.shape[1], (n_chains,), generator=generator, device=x.device)
-        changed += _update(conditional, x, site, generator)
-    return x, GibbsInfo(changed, n_steps)
+class RandomScanGibbs:
+    """A step redraws one uniformly chosen site per chain."""
+
+    @torch.no_grad()
+    def __call__(
+        self,
+        target: DiscreteTarget,
+        x: Tensor,
+        steps: int,
+        generator: torch.Generator | None = None,
+    ) -> tuple[Tensor, ChainInfo]:
+        x, n_chains = x.clone(memory_format=torch.contiguous_format), x.shape[0]
+        for _ in range(steps):
+            site = torch.randint(x.shape[1], (n_chains,), generator=generator, device=x.device)
+            _redraw(target, x, site, generator)
+        return x, ChainInfo(never_rejected(x), steps, steps)
 
 
-@torch.no_grad()
-def sweep_gibbs(
-    conditional: Conditional, x: Tensor, n_sweeps: int, generator: torch.Generator | None = None
-) -> tuple[Tensor, GibbsInfo]:
-    """``n_sweeps`` systematic scans over sites 0..D-1; x (B, D) is not modified."""
-    x = x.clone()
-    n_chains, length = x.shape
-    changed = torch.zeros(n_chains, dtype=torch.int32, device=x.device)
-    sites = torch.arange(length, device=x.device)[:, None].expand(length, n_chains)
-    for _ in range(n_sweeps):
-        for site in sites:
-            changed += _update(conditional, x, site, generator)
-    return x, GibbsInfo(changed, n_sweeps * length)
+class SystematicGibbs:
+    """A step is a sweep: sites 0..D-1 are redrawn one after the other."""
+
+    @torch.no_grad()
+    def __call__(
+        self,
+        target: DiscreteTarget,
+        x: Tensor,
+        steps: int,
+        generator: torch.Generator | None = None,
+    ) -> tuple[Tensor, ChainInfo]:
+        x = x.clone(memory_format=torch.contiguous_format)
+        n_chains, length = x.shape
+        sites = torch.arange(length, device=x.device)[:, None].expand(length, n_chains)
+        for _ in range(steps):
+            for site in sites:
+                _redraw(target, x, site, generator)
+        return x, ChainInfo(never_rejected(x), steps * length, steps * length)
 
 
-@torch.no_grad()
-def blocked_gibbs(
-    log_ratios: Callable[[Tensor], Tensor],
-    x: Tensor,
-    blocks: Tensor,
-    n_sweeps: int,
-    generator: torch.Generator | None = None,
-) -> tuple[Tensor, GibbsInfo]:
-    """``n_sweeps`` scans in which all sites of a block are drawn at once.
+class BlockedGibbs:
+    """A step is a sweep over blocks; all sites of a block are redrawn at once.
 
     Args:
-        log_ratios: (B, D) -> (B, D, N), log-weights of every symbol at every site.
         blocks: boolean (K, D). Sites of one block must be independent given the others, as the
             two colours of a chequerboard are for nearest-neighbour energies; this is not
             checked. Each site should be in one block.
     """
-    changed = torch.zeros(x.shape[0], dtype=torch.int32, device=x.device)
-    for _ in range(n_sweeps):
-        for block in blocks:
-            weights = log_ratios(x).softmax(-1)
-            fresh = sample_categorical(weights, generator).to(x.dtype)
-            updated = torch.where(block, fresh, x)
-            changed += (updated != x).sum(-1)
-            x = updated
-    return x, GibbsInfo(changed, n_sweeps * len(blocks))
+
+    def __init__(self, blocks: Tensor | Sequence[Sequence[bool]]) -> None:
+        self.blocks = torch.as_tensor(blocks, dtype=torch.bool)
+
+    @torch.no_grad()
+    def __call__(
+        self,
+        target: DiscreteTarget,
+        x: Tensor,
+        steps: int,
+        generator: torch.Generator | None = None,
+    ) -> tuple[Tensor, ChainInfo]:
+        blocks = self.blocks.to(x.device)
+        for _ in range(steps):
+            for block in blocks:
+                weights = target.neighbor_log_ratios(x).softmax(-1)
+                x = torch.where(block, sample_categorical(weights, generator).to(x.dtype), x)
+        moves = steps * len(blocks)
+        return x if moves else x.clone(), ChainInfo(never_rejected(x), moves, moves)
 
 
 def checkerboard(height: int, width: int, device: torch.device | str | None = None) -> Tensor:
@@ -93,13 +91,10 @@ def checkerboard(height: int, width: int, device: torch.device | str | None = No
     return torch.stack([~odd, odd])
 
 
-def _update(
-    conditional: Conditional, x: Tensor, site: Tensor, generator: torch.Generator | None
-) -> Tensor:
-    """Redraw x[b, site[b]] in place; True (B,) where it changed."""
-    weights = conditional(x, site).softmax(-1)
-    fresh = sample_categorical(weights, generator).to(x.dtype)[:, None]
-    column = site[:, None]
-    changed = (x.gather(1, column) != fresh)[:, 0]
-    x.scatter_(1, column, fresh)
-    return changed
+def _redraw(
+    target: DiscreteTarget, x: Tensor, site: Tensor, generator: torch.Generator | None
+) -> None:
+    """Draws x[b, site[b]] from its conditional law, in place."""
+    weights = site_log_ratios(target, x, site).softmax(-1)
+    fresh = sample_categorical(weights, generator).to(x.dtype)
+    x.scatter_(1, site[:, None], fresh[:, None])

@@ -6,8 +6,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from jumpbench.samplers.categorical import sample_categorical
-from jumpbench.samplers.mcmc.metropolis import MetropolisInfo
+from jumpbench.kernels.categorical import sample_categorical
+from jumpbench.samplers.chain import ChainInfo, accepts, share
+from jumpbench.targets.base import DiscreteTarget
 
 Reluctance = Callable[[Tensor, Tensor], Tensor]
 
@@ -36,43 +37,48 @@ def expected_changes(number: float) -> Reluctance:
     return reluctance
 
 
-@torch.no_grad()
-def discrete_langevin(
-    log_prob: Callable[[Tensor], Tensor],
-    log_ratios: Callable[[Tensor], Tensor],
-    x: Tensor,
-    n_steps: int,
-    reluctance: Reluctance,
-    generator: torch.Generator | None = None,
-) -> tuple[Tensor, MetropolisInfo]:
-    """``n_steps`` proposals that may change every site at once, each accepted or rejected whole.
+class DiscreteLangevin:
+    """A step is a proposal that may change every site at once, accepted or rejected whole.
 
     Site d becomes v with probability proportional to exp(ratio[d, v] / 2 - c 1[v != x^d]), with
     c the reluctance; for two symbols it flips with probability sigmoid(ratio / 2 - c).
-    Accepted with min(1, pi(y) q(x | y) / (pi(x) q(y | x))). One evaluation of ``log_prob`` and
-    of ``log_ratios`` per step.
+    Accepted with min(1, pi(y) q(x | y) / (pi(x) q(y | x))). One ``log_prob`` and one table of
+    neighbour ratios per step.
 
     Args:
-        log_prob: (B, D) -> (B,).
-        log_ratios: (B, D) -> (B, D, N), log pi(x^{d<-n}) - log pi(x), exact or approximate; the
-            entries at the current symbols are not read (they count as 0).
-        x: initial states (B, D), not modified.
         reluctance: :func:`step_size`, :func:`expected_changes`, or any (ratios, x) -> (B, 1, 1).
+        log_ratios: approximate ratios (B, D) -> (B, D, N), as from one gradient, instead of the
+            target's exact ones. Entries at the current symbols are not read (they count as 0).
     """
-    log_p, log_q = log_prob(x), _log_proposal(log_ratios(x), x, reluctance)
-    accepted = torch.zeros(x.shape[0], dtype=torch.int32, device=x.device)
-    for _ in range(n_steps):
-        proposal = sample_categorical(log_q.exp(), generator).to(x.dtype)
-        new_log_p = log_prob(proposal)
-        new_log_q = _log_proposal(log_ratios(proposal), proposal, reluctance)
-        gain = new_log_p - log_p + _log_joint(new_log_q, x) - _log_joint(log_q, proposal)
-        u = torch.rand(x.shape[0], generator=generator, device=x.device)
-        accept = u < gain.exp()
-        x = torch.where(accept[:, None], proposal, x)
-        log_p = torch.where(accept, new_log_p, log_p)
-        log_q = torch.where(accept[:, None, None], new_log_q, log_q)
-        accepted += accept
-    return x, MetropolisInfo(accepted, n_steps + 1)
+
+    def __init__(
+        self, reluctance: Reluctance, log_ratios: Callable[[Tensor], Tensor] | None = None
+    ) -> None:
+        self.reluctance, self.log_ratios = reluctance, log_ratios
+
+    @torch.no_grad()
+    def __call__(
+        self,
+        target: DiscreteTarget,
+        x: Tensor,
+        steps: int,
+        generator: torch.Generator | None = None,
+    ) -> tuple[Tensor, ChainInfo]:
+        log_ratios = self.log_ratios or target.neighbor_log_ratios
+        x = x.clone()
+        log_p, log_q = target.log_prob(x), _log_proposal(log_ratios(x), x, self.reluctance)
+        accepted = torch.zeros(x.shape[0], dtype=torch.int32, device=x.device)
+        for _ in range(steps):
+            proposal = sample_categorical(log_q.exp(), generator).to(x.dtype)
+            new_log_p = target.log_prob(proposal)
+            new_log_q = _log_proposal(log_ratios(proposal), proposal, self.reluctance)
+            gain = new_log_p - log_p + _log_joint(new_log_q, x) - _log_joint(log_q, proposal)
+            accept = accepts(gain, generator)
+            x = torch.where(accept[:, None], proposal, x)
+            log_p = torch.where(accept, new_log_p, log_p)
+            log_q = torch.where(accept[:, None, None], new_log_q, log_q)
+            accepted += accept
+        return x, ChainInfo(share(accepted, steps), 2 * (steps + 1), steps)
 
 
 def _log_proposal(ratios: Tensor, x: Tensor, reluctance: Reluctance) -> Tensor:

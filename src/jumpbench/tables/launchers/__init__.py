@@ -1,14 +1,13 @@
-"""Where runs are made: one interface, one engine per place."""
+"""Where runs are made: one interface, one implementation per place."""
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from jumpbench.errors import UserError
+from jumpbench.tables.names import no_such
 from jumpbench.tables.plan import Run
 
-# launcher -> (module it is built on, extra that installs it)
-_ENGINES = {"ray": ("ray", "ray"), "slurm": ("submitit", "slurm")}
+_LATER = ("ray", "slurm")
 
 
 class Events(Protocol):
@@ -19,9 +18,10 @@ class Events(Protocol):
     def finished(self, run: Run) -> None: ...
     def failed(self, run: Run, message: str) -> None: ...
     def waiting(self, run: Run) -> None: ...
+    def noted(self, run: Run, message: str) -> None: ...
 
 
-# run hash -> {"group": table, "job_type": row}
+# run hash -> {"table": ..., "row": ..., "column": ..., "scale": ...}
 Labels = Mapping[str, dict[str, str]]
 
 
@@ -40,18 +40,12 @@ def launcher(name: str) -> Launcher:
     """The launcher of that name.
 
     Raises:
-        UserError: unknown, or the engine it is built on is not installed.
+        UserError: unknown, or not part of this version.
     """
     if name == "serial":
         from jumpbench.tables.launchers.serial import Serial
 
         return Serial()
-    if name not in _ENGINES:
-        raise UserError(f"no launcher '{name}'; there are: serial, {', '.join(_ENGINES)}")
-    module, extra = _ENGINES[name]
-    if importlib.util.find_spec(module) is None:
-        raise UserError(
-            f"launcher={name} needs {module}, which is not installed: "
-            f"pip install 'jumpbench[{extra}]', or use launcher=serial"
-        )
-    raise UserError(f"launcher={name} is not part of this version; use launcher=serial")
+    if name in _LATER:
+        raise UserError(f"launcher={name} is not part of this version; use launcher=serial")
+    raise no_such("launcher", name, ("serial", *_LATER))

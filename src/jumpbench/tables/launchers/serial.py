@@ -1,88 +1,113 @@
 """One run after the other, in this process."""
 
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 
-from filelock import Timeout
-from omegaconf import OmegaConf
-
 from jumpbench.errors import UserError
-from jumpbench.files import write_atomic
+from jumpbench.tables.attempt import Ended, Job, Outcome, attempt, was_killed
+from jumpbench.tables.constructors import check_signatures
 from jumpbench.tables.launchers import Events, Labels
 from jumpbench.tables.plan import Run
-from jumpbench.tables.store import read_failure, read_metrics, run_lock
+from jumpbench.tables.store import read_metrics
 
 POLL_SECONDS = 0.5
 
 
 class Serial:
-    """Makes runs in plan order; one that another process holds is left for later, then awaited."""
+    """Makes runs in plan order; one that another process holds is left for later, then awaited.
+
+    A run whose last attempt was killed comes last: if it takes the process with it again, all
+    others are made.
+    """
 
     def launch(self, runs: Sequence[Run], events: Events, labels: Labels) -> None:
-        pending, failed = list(runs), set[str]()
+        failed: set[str] = set()
+        for run in runs:
+            if message := _cannot_be_built(run):
+                failed.add(run.hash)
+                events.failed(run, message)
+        for run in _only_needed_by(failed, runs, labels):
+            failed.add(run.hash)
+            events.failed(run, "not made: no run that needs it can be made")
+        pending = _killed_last([run for run in runs if run.hash not in failed], events)
         while pending:
             held: list[Run] = []
             for run in pending:
                 if bad := [need for need in run.needs.values() if need.hash in failed]:
                     failed.add(run.hash)
                     events.failed(run, f"it needs {bad[0].id}, which failed")
-                elif (
-                    any(need in held for need in run.needs.values())
-                    or (made := self._attempt(run, events, labels)) is None
-                ):
+                elif any(need in held for need in run.needs.values()):
                     held.append(run)
-                elif not made:
-                    failed.add(run.hash)
-            if len(held) == len(pending):
+                else:
+                    ended = self._make(run, events, labels)
+                    if ended.outcome is Outcome.HELD:
+                        held.append(run)
+                    elif ended.outcome is Outcome.FAILED:
+                        failed.add(run.hash)
+            if held and len(held) == len(pending):
                 events.waiting(held[0])
                 time.sleep(POLL_SECONDS)
             pending = held
 
-    def _attempt(self, run: Run, events: Events, labels: Labels) -> bool | None:
-        """True: the run is finished; False: it failed; None: another process is making it."""
-        from jumpbench.tables.execute import RunFailed
-
-        try:
-            if read_metrics(run.folder) is not None:
-                events.finished(run)
-                return True
-            with run_lock(run.folder).acquire(timeout=0):
-                if read_metrics(run.folder) is None:
-                    events.started(run)
-                    _make(run, events, labels.get(run.hash, {}))
-                events.finished(run)
-                return True
-        except Timeout:
-            return None
-        except (UserError, RunFailed) as error:
-            events.failed(run, str(error))
-            return False
+    def _make(self, run: Run, events: Events, labels: Labels) -> Ended:
+        job = Job(run.folder, run.placed(), labels.get(run.hash, {}))
+        ended = attempt(job, _Watch(run, events))
+        if ended.outcome is Outcome.FINISHED:
+            events.finished(run)
+        elif ended.outcome is Outcome.FAILED:
+            events.failed(run, ended.message)
+        return ended
 
 
-class _Progress:
+class _Watch:
     """A watch of one run, told to the events of all."""
 
     def __init__(self, run: Run, events: Events) -> None:
         self._run, self._events = run, events
 
+    def started(self) -> None:
+        self._events.started(self._run)
+
     def progress(self, stage: str, done: int, total: int | None) -> None:
         self._events.progress(self._run, stage, done, total)
 
 
-def _make(run: Run, events: Events, labels: dict[str, str]) -> None:
-    from jumpbench.tables.execute import RunFailed, execute
-    from jumpbench.tables.training import world_size
+def _cannot_be_built(run: Run) -> str | None:
+    """Why a run that is not made yet would fail before its first step; None if nothing is seen.
 
-    if world_size(run.config["trainer"]) == 1:
-        execute(run.folder, run.placed(), _Progress(run, events), labels)
-        return
-    # Distributed training starts its other processes by repeating this process's command line,
-    # which must therefore be that of the run alone.
-    text = OmegaConf.to_yaml(OmegaConf.create(run.placed()))
-    write_atomic(run.folder / "config.yaml", text)
-    command = [sys.executable, "-m", "jumpbench.tables.execute", str(run.folder)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode or read_metrics(run.folder) is None:
-        raise RunFailed(read_failure(run.folder) or f"it stopped (see {run.folder / 'log.txt'})")
+    Told before the runs that it needs are made.
+    """
+    try:
+        if read_metrics(run.folder) is None:
+            check_signatures(run.config)
+    except UserError as error:
+        return str(error)
+    return None
+
+
+def _only_needed_by(failed: set[str], runs: Sequence[Run], labels: Labels) -> list[Run]:
+    """Runs that nobody asked for by themselves, and that only runs which cannot be made need."""
+    users: dict[str, list[str]] = {}
+    for run in runs:
+        for need in run.needs.values():
+            users.setdefault(need.hash, []).append(run.hash)
+    useless: list[Run] = []
+    gone = set(failed)
+    for run in reversed(runs):  # a run stands behind its needs
+        mine = users.get(run.hash, [])
+        if mine and run.hash not in labels and run.hash not in gone and gone.issuperset(mine):
+            gone.add(run.hash)
+            useless.append(run)
+    return useless
+
+
+def _killed_last(runs: list[Run], events: Events) -> list[Run]:
+    """Runs that were killed, and those that need them, behind all others."""
+    late: dict[str, Run] = {}
+    for run in runs:
+        if was_killed(run.folder):
+            late[run.hash] = run
+            events.noted(run, "its last attempt was killed (out of memory?); it is tried last")
+        elif any(need.hash in late for need in run.needs.values()):
+            late[run.hash] = run
+    return [run for run in runs if run.hash not in late] + list(late.values())

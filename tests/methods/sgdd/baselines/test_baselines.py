@@ -62,12 +62,12 @@ def test_svdd_keeps_the_best_candidate(pair, generator, n_draws, prior):
         share = below**2 + below * value_law + value_law**2 / 3
         law = law @ (3 * joint * share[:, None]).sum(-1)
     sampler = SVDD(candidates=3, n_steps=2, x0_steps=1, n_draws=n_draws)
-    samples, info = sampler(prior, Reward(agree), generator, 60_000)
-    pair.assert_law(samples, law @ last_draw(pair))
+    draws = sampler(prior, Reward(agree), generator, 60_000)
+    pair.assert_law(draws.samples, law @ last_draw(pair))
     # Two steps of 1 + 3 n_draws (1 + 1) calls, the second ends at CLEAN where one call is enough.
-    assert info.likelihood_evaluations == 2 * 3 * n_draws
+    assert draws.cost.energy_evaluations == 2 * 3 * n_draws
     if prior is not PRIOR:
-        assert info.network_evaluations == 1 + 2 + 3 * n_draws * (2 + 1)
+        assert draws.cost.network_evaluations == 1 + 2 + 3 * n_draws * (2 + 1)
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.4])
@@ -94,9 +94,9 @@ def test_smc_weights_resamples_and_remembers(pair, generator, temperature):
         flat_law = new
     law = flat_law.sum(1).view(9, 2).sum(-1)
     sampler = SMC(particles=2, n_steps=2, x0_steps=0, n_draws=1, temperature=temperature)
-    samples, info = sampler(PRIOR, Reward(agree), generator, 60_000)
-    pair.assert_law(samples, law @ last_draw(pair))
-    assert info.likelihood_evaluations == 4 and info.network_evaluations == 2 * 2 * 2 + 1
+    draws = sampler(PRIOR, Reward(agree), generator, 60_000)
+    pair.assert_law(draws.samples, law @ last_draw(pair))
+    assert draws.cost.energy_evaluations == 4 and draws.cost.network_evaluations == 2 * 2 * 2 + 1
 
 
 def test_smc_averages_likelihoods_and_not_their_logarithms(pair, generator):
@@ -111,7 +111,7 @@ def test_smc_averages_likelihoods_and_not_their_logarithms(pair, generator):
     for i, j in itertools.product(range(3), range(3)):
         law += joint[:, i] * joint[:, j].sum() * 2 * outcomes[i] / (outcomes[i] + outcomes[j])
     sampler = SMC(particles=2, n_steps=1, x0_steps=0, n_draws=2)
-    samples, _ = sampler(PRIOR, Reward(agree), generator, 100_000)
+    samples = sampler(PRIOR, Reward(agree), generator, 100_000).samples
     pair.assert_law(samples, law @ last_draw(pair))
 
 
@@ -157,10 +157,10 @@ def test_dps_with_a_fresh_draw_per_neighbour(pair, generator, prior):
                 chance = torch.stack(odds).prod()
                 matrix[x] += chance * tilted_step(pair, t, s, x, ratios)
         law = law @ matrix
-    samples, info = DPS(2, x0_steps)(prior, Reward(agree), generator, 60_000)
-    pair.assert_law(samples, law @ last_draw(pair))
-    assert info.likelihood_evaluations == 2 * 5
-    assert info.network_evaluations == 2 * (1 + 5 * 2) + 1
+    draws = DPS(2, x0_steps)(prior, Reward(agree), generator, 60_000)
+    pair.assert_law(draws.samples, law @ last_draw(pair))
+    assert draws.cost.energy_evaluations == 2 * 5
+    assert draws.cost.network_evaluations == 2 * (1 + 5 * 2) + 1
 
 
 def test_dps_with_the_exact_tilt(pair, generator):
@@ -180,17 +180,17 @@ def test_dps_with_the_exact_tilt(pair, generator):
                 ratios[site, token] = value[pair.code(other)] / value[x]
             matrix[x] = tilted_step(pair, t, s, x, ratios)
         law = law @ matrix
-    samples, _ = ExactDPS(2)(PRIOR, likelihood, generator, 60_000)
+    samples = ExactDPS(2)(PRIOR, likelihood, generator, 60_000).samples
     pair.assert_law(samples, law @ last_draw(pair))
 
 
 def test_dps_survives_hard_likelihoods(generator):
     """Ratios of e^10000 are clamped, not infinite."""
     hard = Reward(lambda x: -1e4 * (x != 2).sum(-1).float())
-    samples, _ = DPS(20, 0)(PRIOR, hard, generator, 500)
+    samples = DPS(20, 0)(PRIOR, hard, generator, 500).samples
     assert (samples == 2).double().mean() > 0.9
 
 
 def test_the_exact_tilt_needs_a_likelihood_of_sites(generator):
     with pytest.raises(ValueError, match="factors over sites"):
-        ExactDPS()(PRIOR, Reward(agree), generator, 3)
+        ExactDPS(10)(PRIOR, Reward(agree), generator, 3)

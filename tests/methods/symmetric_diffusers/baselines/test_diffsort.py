@@ -4,14 +4,16 @@ from functools import partial
 
 import pytest
 import torch
+from lightning import Callback
 
 from jumpbench.data.sorting import SortScalars
+from jumpbench.evaluations.lists import ListScores
 from jumpbench.methods.symmetric_diffusers.baselines.diffsort import (
     DiffSort,
     block_loss,
     matrix_loss,
 )
-from jumpbench.methods.symmetric_diffusers.baselines.trained import first_right
+from jumpbench.methods.symmetric_diffusers.baselines.ordering import first_right
 from jumpbench.networks.object_encoders import ScalarEncoder
 from jumpbench.networks.object_scores import ObjectScores
 from jumpbench.networks.sorting_networks import bitonic
@@ -24,7 +26,7 @@ def method(**options):
     with torch.no_grad():
         network.head[-1].weight.neg_()
     optimizer = partial(torch.optim.AdamW, lr=5e-3)
-    return DiffSort(network, 10.0, optimizer, **options)
+    return DiffSort(network, 10.0, optimizer, evaluation=ListScores(), **options)
 
 
 @pytest.mark.parametrize("options", [{}, {"hard_weight": 1.0, "comparators": bitonic}])
@@ -33,12 +35,14 @@ def test_learns_to_sort_five_scalars(cpu_trainer, options):
     run = cpu_trainer(max_steps=200)
     baseline = method(**options)
     run.fit(baseline, datamodule=data)
-    (result,) = run.test(baseline, datamodule=data, verbose=False)
+    run.test(baseline, datamodule=data, verbose=False)
+    result = baseline.results
     # one scalar per object that grows with it orders every list: an untrained network is at 1/120
-    assert result["test/accuracy"] > 95
-    assert result["test/correct"] > 98
-    assert result["test/kendall_tau_rank"] > 0.98
-    assert result["test/n_samples"] == 1000
+    assert result["accuracy"] > 95
+    assert result["correct"] > 98
+    assert result["kendall_tau_rank"] > 0.98
+    assert result["n_samples"] == 1000 and result["network_evaluations"] == 1
+    assert baseline.spent.network_evaluations == 200 * 64
 
 
 def test_matrix_loss_against_the_plain_formula():
@@ -124,6 +128,38 @@ def test_the_best_validated_weights_are_tested(tmp_path, cpu_trainer):
     for name, value in fresh.network.state_dict().items():
         assert torch.equal(value, best[name])
     assert fresh.best_accuracy == baseline.best_accuracy
+
+
+class SaveInValidationEnd(Callback):
+    """The earliest moment at which a checkpoint of the validation's step may be written."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def on_validation_end(self, trainer, module):
+        trainer.save_checkpoint(self.path / f"{trainer.global_step}.ckpt")
+
+
+def test_a_checkpoint_written_after_a_validation_knows_its_outcome(tmp_path, cpu_trainer):
+    """Every later state is reached from it: no validation is forgotten by a kill and a resume."""
+    data = SortScalars(5, batch_size=16, test_size=20, valid_size=100)
+    options = {"val_check_interval": 2, "check_val_every_n_epoch": None}
+    whole = method()
+    cpu_trainer(max_steps=8, callbacks=[SaveInValidationEnd(tmp_path)], **options).fit(
+        whole, datamodule=data
+    )
+    seen = []
+    for step in (2, 4, 6, 8):
+        saved = torch.load(tmp_path / f"{step}.ckpt", weights_only=True)
+        seen.append(saved["best"]["accuracy"])
+        assert saved["best"]["weights"]
+        resumed = method()
+        trainer = cpu_trainer(max_steps=8, **options)
+        trainer.fit(resumed, datamodule=data, ckpt_path=tmp_path / f"{step}.ckpt")
+        assert resumed.best_accuracy == whole.best_accuracy
+        for name, value in whole._best_weights.items():
+            assert torch.equal(resumed._best_weights[name], value)
+    assert seen == sorted(seen) and seen[0] >= 0
 
 
 def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path, cpu_trainer):

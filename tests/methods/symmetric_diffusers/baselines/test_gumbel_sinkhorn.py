@@ -6,6 +6,7 @@ from functools import partial
 import torch
 
 from jumpbench.data.lists import ListData, shuffles, take_rows
+from jumpbench.evaluations.lists import ListScores
 from jumpbench.methods.symmetric_diffusers.baselines.gumbel_sinkhorn import (
     GumbelSinkhorn,
     best_assignment,
@@ -54,11 +55,12 @@ def test_loss_is_zero_at_the_true_permutation_and_plain_elsewhere():
 def test_learns_two_by_two(cpu_trainer):
     torch.manual_seed(0)
     network = piece_rows(8, 2, hidden=8, kernel=3)
-    baseline = GumbelSinkhorn(network, partial(torch.optim.Adam, lr=1e-2), n_samples=4)
+    adam = partial(torch.optim.Adam, lr=1e-2)
+    baseline = GumbelSinkhorn(network, adam, n_samples=4, evaluation=ListScores())
     data = Corners(4, batch_size=50, test_size=500, test_batch_size=250)
     run = cpu_trainer(max_steps=80)
-    (before,) = run.test(baseline, datamodule=data, verbose=False)
+    run.test(baseline, datamodule=data, verbose=False)
+    assert baseline.results["accuracy"] < 50  # chance is 4
     run.fit(baseline, datamodule=data)
-    (after,) = run.test(baseline, datamodule=data, verbose=False)
-    assert before["test/accuracy"] < 50  # chance is 4
-    assert after["test/accuracy"] > 95
+    run.test(baseline, datamodule=data, verbose=False)
+    assert baseline.results["accuracy"] > 95

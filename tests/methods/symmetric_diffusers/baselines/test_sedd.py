@@ -6,6 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from jumpbench.data.toy_permutation import FixedPermutation
+from jumpbench.evaluations.lists import SequenceScores
 from jumpbench.methods.symmetric_diffusers.baselines.sedd import Sedd
 from jumpbench.networks.score_transformer import ScoreTransformer
 from jumpbench.processes.uniform import UniformProcess
@@ -42,18 +43,21 @@ def test_the_exact_score_gives_the_data():
 def test_learns_a_fixed_permutation(cpu_trainer):
     torch.manual_seed(0)
     network = ScoreTransformer(5, 32, 2, 4, 64, 0.0, 16, positions=5)
-    method = Sedd(network, 5, partial(torch.optim.AdamW, lr=3e-3), steps=32)
+    adam = partial(torch.optim.AdamW, lr=3e-3)
+    method = Sedd(network, 5, adam, steps=32, evaluation=SequenceScores())
     data = FixedPermutation(5, batch_size=128, test_size=500, test_batch_size=250)
     run = cpu_trainer(max_steps=200, gradient_clip_val=1.0)
-    (before,) = run.test(method, datamodule=data, verbose=False)
+    run.test(method, datamodule=data, verbose=False)
+    before = method.results
     run.fit(method, datamodule=data)
-    (after,) = run.test(method, datamodule=data, verbose=False)
-    assert before["test/correct"] < 30  # chance is 20
+    run.test(method, datamodule=data, verbose=False)
+    after = method.results
+    assert before["correct"] < 30  # chance is 20
     # Four seeds ended between 97 and 100, and between 87 and 98.
-    assert after["test/correct"] > 90
-    assert after["test/accuracy"] > 60  # chance is below 1
-    assert after["test/valid"] >= after["test/accuracy"]
-    assert after["test/n_samples"] == 500
+    assert after["correct"] > 90
+    assert after["accuracy"] > 60  # chance is below 1
+    assert after["valid"] >= after["accuracy"]
+    assert after["n_samples"] == 500 and after["network_evaluations"] == 33
 
 
 def test_loss_is_that_of_the_exact_score_at_best():

@@ -5,13 +5,15 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times
 from jumpbench.methods.sgdd.baselines.site_values import MeanValue, mean_values
-from jumpbench.methods.sgdd.interface import SamplerInfo
+from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
 from jumpbench.methods.sgdd.site_kernel import SiteKernel
-from jumpbench.samplers.categorical import sample_categorical
+from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.draws import Draws
 
 _CLAMP = 80.0
 
@@ -39,13 +41,13 @@ class DPS:
         chunk: chains that run side by side, None for all (see :func:`in_chunks`).
     """
 
-    def __init__(self, n_steps: int = 100, x0_steps: int = 1, chunk: int | None = None) -> None:
+    def __init__(self, n_steps: int, x0_steps: int, chunk: int | None = None) -> None:
         self.n_steps, self.x0_steps, self.chunk = n_steps, x0_steps, chunk
 
     def __call__(
         self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
-    ) -> tuple[Tensor, SamplerInfo]:
-        """Samples (n_chains, D) and the cost of one of them."""
+    ) -> Draws:
+        """Samples (n_chains, D)."""
         times = sampling_times(self.n_steps)
         denoisers = prior.denoisers(times[:-1], self.x0_steps)
         values = mean_values(denoisers, likelihood, n_draws=1)
@@ -60,14 +62,13 @@ class DPS:
             return last(x, generator).long()
 
         states = prior.length * (prior.n_states - 1) + 1
-        info = SamplerInfo(
-            None,
+        cost = Cost(
             sum(1 + states * d.network_calls for d in denoisers) + last.network_calls,
-            sum(1 + states * d.counted_calls for d in denoisers),
             self.n_steps * states,
             sum(1 + d.network_calls for d in denoisers) + 1,
         )
-        return in_chunks(run, likelihood, n_chains, self.chunk, generator.device), info
+        samples = in_chunks(run, likelihood, n_chains, self.chunk, generator.device)
+        return drawn(samples, cost, sum(1 + states * d.counted_calls for d in denoisers))
 
 
 def drawn_log_ratios(
@@ -95,13 +96,13 @@ class ExactDPS:
         n_steps: reverse steps.
     """
 
-    def __init__(self, n_steps: int = 100) -> None:
+    def __init__(self, n_steps: int) -> None:
         self.n_steps = n_steps
 
     def __call__(
         self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
-    ) -> tuple[Tensor, SamplerInfo]:
-        """Samples (n_chains, D) and the cost of one of them.
+    ) -> Draws:
+        """Samples (n_chains, D).
 
         Raises:
             ValueError: the likelihood does not factor over sites.
@@ -124,5 +125,5 @@ class ExactDPS:
         for kernel in SiteKernel.stack(torch.stack(laws)):
             x = kernel(x + row, generator)
         x = prior.denoisers([CLEAN], 0)[0](x, generator)
-        info = SamplerInfo(None, 2 * self.n_steps + 1, 2 * self.n_steps, self.n_steps, self.n_steps + 1)
-        return x.long(), info
+        cost = Cost(2 * self.n_steps + 1, self.n_steps, self.n_steps + 1)
+        return drawn(x, cost, 2 * self.n_steps)

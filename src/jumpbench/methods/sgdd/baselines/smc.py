@@ -7,9 +7,11 @@ from torch import Tensor
 
 from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times
 from jumpbench.methods.sgdd.baselines.site_values import mean_values
-from jumpbench.methods.sgdd.interface import SamplerInfo
+from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
+from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.resampling import multinomial, take
 
 
@@ -32,10 +34,10 @@ class SMC:
 
     def __init__(
         self,
-        particles: int = 20,
-        n_steps: int = 128,
-        x0_steps: int = 4,
-        n_draws: int = 3,
+        particles: int,
+        n_steps: int,
+        x0_steps: int,
+        n_draws: int,
         temperature: float = 1.0,
         chunk: int | None = None,
     ) -> None:
@@ -44,8 +46,8 @@ class SMC:
 
     def __call__(
         self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
-    ) -> tuple[Tensor, SamplerInfo]:
-        """Samples (n_chains, D), each from a run of its own, and the cost of one of them."""
+    ) -> Draws:
+        """Samples (n_chains, D), each from a run of its own."""
         times = sampling_times(self.n_steps)
         moves = prior.reverse_steps(times)
         denoisers = prior.denoisers(times[1:], self.x0_steps)
@@ -67,11 +69,10 @@ class SMC:
 
         calls = sum(1 + self.n_draws * d.network_calls for d in denoisers)
         counted = sum(1 + self.n_draws * d.counted_calls for d in denoisers)
-        info = SamplerInfo(
-            None,
+        cost = Cost(
             self.particles * calls + last.network_calls,
-            self.particles * counted,
             self.n_steps * self.particles * self.n_draws,
             sum(1 + d.network_calls for d in denoisers) + 1,
         )
-        return in_chunks(run, likelihood, n_chains, self.chunk, generator.device), info
+        samples = in_chunks(run, likelihood, n_chains, self.chunk, generator.device)
+        return drawn(samples, cost, self.particles * counted)

@@ -5,9 +5,11 @@ from torch import Tensor
 
 from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times
 from jumpbench.methods.sgdd.baselines.site_values import mean_values
-from jumpbench.methods.sgdd.interface import SamplerInfo
+from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
+from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.draws import Draws
 
 
 class SVDD:
@@ -27,10 +29,10 @@ class SVDD:
 
     def __init__(
         self,
-        candidates: int = 20,
-        n_steps: int = 128,
-        x0_steps: int = 2,
-        n_draws: int = 3,
+        candidates: int,
+        n_steps: int,
+        x0_steps: int,
+        n_draws: int,
         chunk: int | None = None,
     ) -> None:
         self.candidates, self.n_steps, self.chunk = candidates, n_steps, chunk
@@ -38,8 +40,8 @@ class SVDD:
 
     def __call__(
         self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
-    ) -> tuple[Tensor, SamplerInfo]:
-        """Samples (n_chains, D) and the cost of one of them."""
+    ) -> Draws:
+        """Samples (n_chains, D)."""
         times = sampling_times(self.n_steps)
         moves = prior.reverse_steps(times)
         denoisers = prior.denoisers(times[1:], self.x0_steps)
@@ -56,11 +58,10 @@ class SVDD:
             return last(x, generator).long()
 
         tried = self.candidates * self.n_draws
-        info = SamplerInfo(
-            None,
+        cost = Cost(
             sum(1 + tried * d.network_calls for d in denoisers) + last.network_calls,
-            sum(1 + tried * d.counted_calls for d in denoisers),
             self.n_steps * tried,
             sum(1 + d.network_calls for d in denoisers) + 1,
         )
-        return in_chunks(run, likelihood, n_chains, self.chunk, generator.device), info
+        samples = in_chunks(run, likelihood, n_chains, self.chunk, generator.device)
+        return drawn(samples, cost, sum(1 + tried * d.counted_calls for d in denoisers))

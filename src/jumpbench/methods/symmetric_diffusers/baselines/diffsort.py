@@ -11,8 +11,8 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from jumpbench.data.lists import Batch
-from jumpbench.methods.symmetric_diffusers.baselines.trained import OrderingBaseline
-from jumpbench.methods.symmetric_diffusers.evaluation import ListScores
+from jumpbench.evaluations.base import Evaluation
+from jumpbench.methods.symmetric_diffusers.baselines.ordering import OrderingBaseline
 from jumpbench.networks.sorting_networks import (
     Comparators,
     SoftSortingNetwork,
@@ -46,10 +46,10 @@ class DiffSort(OrderingBaseline):
         comparators: Callable[[int], Comparators] = odd_even,
         sigmoid: Callable[[Tensor], Tensor] = cauchy_sigmoid,
         hard_weight: float = 0.0,
-        scores: Callable[[], ListScores] = ListScores,
+        evaluation: Evaluation | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(network, optimizer, rate, scores, seed)
+        super().__init__(network, optimizer, rate, evaluation, seed)
         self._make = partial(
             SoftSortingNetwork, steepness=steepness, comparators=comparators, sigmoid=sigmoid
         )
@@ -62,13 +62,13 @@ class DiffSort(OrderingBaseline):
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         objects, order = batch["objects"], batch["order"]
+        self.meter.count("network", order)
         ranks = self.network(objects).float()
         with torch.autocast(self.device.type, enabled=False):
             loss = matrix_loss(self.soft(ranks)[1], order)
             if self.hard is not None:
                 loss = loss + self.hard_weight * block_loss(self.hard(ranks)[1], objects, order)
-        self.log("train/loss", loss.detach())
-        return loss
+        return self.logged(loss)
 
     def order(self, objects: Tensor) -> Tensor:
         return self.network(objects).argsort(-1)

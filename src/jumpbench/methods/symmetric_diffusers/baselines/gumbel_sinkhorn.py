@@ -11,8 +11,8 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from jumpbench.data.lists import Batch
-from jumpbench.methods.symmetric_diffusers.baselines.trained import OrderingBaseline
-from jumpbench.methods.symmetric_diffusers.evaluation import ListScores
+from jumpbench.evaluations.base import Evaluation
+from jumpbench.methods.symmetric_diffusers.baselines.ordering import OrderingBaseline
 from jumpbench.networks.sinkhorn import gumbel_sinkhorn
 from jumpbench.processes.permutations import apply
 
@@ -38,13 +38,14 @@ class GumbelSinkhorn(OrderingBaseline):
         temperature: float = 1.0,
         n_samples: int = 10,
         rounds: int = 20,
-        scores: Callable[[], ListScores] = ListScores,
+        evaluation: Evaluation | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(network, optimizer, rate, scores, seed)
+        super().__init__(network, optimizer, rate, evaluation, seed)
         self.temperature, self.n_samples, self.rounds = temperature, n_samples, rounds
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
+        self.meter.count("network", batch["order"])
         log_alpha = self.network(batch["objects"]).float()
         generator = self.generator("gumbel")
         with torch.autocast(self.device.type, enabled=False):
@@ -52,8 +53,7 @@ class GumbelSinkhorn(OrderingBaseline):
                 log_alpha, self.temperature, self.n_samples, generator, self.rounds
             )
             loss = reassembly_loss(soft, batch["objects"], batch["order"])
-        self.log("train/loss", loss.detach())
-        return loss
+        return self.logged(loss)
 
     def order(self, objects: Tensor) -> Tensor:
         return best_assignment(self.network(objects))

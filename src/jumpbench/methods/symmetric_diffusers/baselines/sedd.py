@@ -9,23 +9,25 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from jumpbench.data.lists import Batch
-from jumpbench.methods.symmetric_diffusers.baselines.trained import TrainedBaseline
-from jumpbench.processes.permutations import apply, is_permutation
+from jumpbench.evaluations.base import Evaluation
+from jumpbench.kernels.categorical import sample_categorical
+from jumpbench.methods.trained import TrainedMethod
+from jumpbench.processes.permutations import apply
 from jumpbench.processes.schedules import LogLinear, Schedule
 from jumpbench.processes.score_entropy import denoising_score_entropy
 from jumpbench.processes.uniform import UniformProcess
-from jumpbench.samplers.categorical import sample_categorical
+from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.draws import Draws
 
 FIRST_TIME = 1e-3  # training times start here, as in SEDD: at 0 the ratios are infinite
 CLEAN = 1e-5  # sampling stops here and removes the rest of the noise at once
 
 
-class Sedd(TrainedBaseline):
+class Sedd(TrainedMethod):
     """Score-entropy discrete diffusion (Lou et al. 2024) of sequences of length n, vocabulary n.
 
     Trained on the ordered lists of the batches. The test stage draws as many sequences as there
-    are test lists and compares each with the ordered list: ``accuracy`` (all places right) and
-    ``correct`` (places right), percent; ``valid`` is the percentage that are permutations at all.
+    are test lists, to be judged by :class:`~jumpbench.evaluations.lists.SequenceScores`.
 
     Args:
         network: states ``(B, n)`` and noise ``(B,)`` -> log-scores ``(B, n, N)``.
@@ -42,9 +44,10 @@ class Sedd(TrainedBaseline):
         rate: Callable[[Optimizer], LRScheduler] | None = None,
         schedule: Schedule | None = None,
         steps: int = 128,
+        evaluation: Evaluation | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(network, optimizer, rate, seed)
+        super().__init__(network, optimizer, rate, evaluation, seed)
         self.process = UniformProcess(n_states)
         self.schedule = schedule or LogLinear()
         self.steps = steps
@@ -56,10 +59,10 @@ class Sedd(TrainedBaseline):
         t = FIRST_TIME + (1 - FIRST_TIME) * u
         noise, rate = self.schedule.total(t), self.schedule.rate(t)
         xt = self.process.sample(x0, noise, generator)
+        self.meter.count("network", xt)
         log_score = self.network(xt, noise)
         loss = denoising_score_entropy(self.process, log_score, x0, xt, noise, rate).mean()
-        self.log("train/loss", loss.detach())
-        return loss
+        return self.logged(loss)
 
     def sample(self, n_samples: int, length: int, generator: torch.Generator) -> Tensor:
         """Sequences ``(n_samples, length)`` by the reverse process from uniform symbols."""
@@ -78,16 +81,7 @@ class Sedd(TrainedBaseline):
     def _score(self, x: Tensor, noise: Tensor) -> Tensor:
         return self.network(x, noise.float().to(x.device).expand(len(x))).exp()
 
-    def test_step(self, batch: Batch, batch_index: int) -> None:
-        target = apply(batch["order"], batch["objects"])
-        found = self.sample(*target.shape, self.generator("test"))
-        right = found == target
-        each = {
-            "accuracy": right.all(-1),
-            "correct": right.float().mean(-1),
-            "valid": is_permutation(found),
-        }
-        for name, values in each.items():
-            percent = 100 * values.float().mean()
-            self.log(f"test/{name}", percent, batch_size=len(values), sync_dist=True)
-        self.log("test/n_samples", float(len(target)), reduce_fx="sum", sync_dist=True)
+    def draw(self, batch: Batch, generator: torch.Generator) -> Draws:
+        samples = self.sample(*batch["order"].shape, generator)
+        steps = self.steps + 1.0
+        return Draws(samples, cost=Cost(steps, sequential_steps=steps))

@@ -7,9 +7,11 @@ from torch import Tensor
 
 from jumpbench.data.lists import Batch
 from jumpbench.errors import UserError
+from jumpbench.evaluations.base import Evaluation
 from jumpbench.methods.base import Method
+from jumpbench.samplers.draws import Draws
 from jumpbench.solvers.tour_search import multi_start
-from jumpbench.solvers.tour_solvers import held_karp, solve_lkh, solve_ortools, tour_length
+from jumpbench.solvers.tour_solvers import held_karp, solve_lkh, solve_ortools
 
 Solver = Callable[[Tensor, torch.Generator], Tensor]
 
@@ -49,31 +51,16 @@ def lin_kernighan(coords: Tensor, generator: torch.Generator, runs: int = 10) ->
 class TourSolver(Method):
     """Solve every test instance, with nothing to train.
 
-    A solver may give several tours per instance (random starts). ``tour_length`` and ``gap`` are
-    means over all of them, ``tour_length_best`` and ``gap_best`` take the shortest of each
-    instance. The gap of a tour is (its length - the label's) / the label's, in percent, averaged
-    over instances.
+    The sample of an instance is the solver's first tour, all its tours are ``extras["tours"]``.
 
     Args:
         solver: coordinates ``(B, n, 2)`` and a generator -> tours ``(B, S, n)``.
     """
 
-    def __init__(self, solver: Solver, seed: int = 0) -> None:
-        super().__init__(seed)
+    def __init__(self, solver: Solver, evaluation: Evaluation | None = None, seed: int = 0) -> None:
+        super().__init__(seed, evaluation)
         self.solver = solver
 
-    def test_step(self, batch: Batch, batch_index: int) -> None:
-        coords = batch["objects"]
-        lengths = tour_length(coords[:, None], self.solver(coords, self.generator("starts")))
-        label = tour_length(coords, batch["order"])[:, None]
-        gaps = 100 * (lengths - label) / label
-        each = {
-            "tour_length": lengths.mean(1),
-            "gap": gaps.mean(1),
-            "tour_length_best": lengths.min(1).values,
-            "gap_best": gaps.min(1).values,
-            "label_length": label,
-        }
-        for name, values in each.items():
-            self.log(f"test/{name}", values.mean(), batch_size=len(values), sync_dist=True)
-        self.log("test/n_samples", float(len(coords)), reduce_fx="sum", sync_dist=True)
+    def draw(self, batch: Batch, generator: torch.Generator) -> Draws:
+        tours = self.solver(batch["objects"], generator)
+        return Draws(tours[:, 0], extras={"tours": tours})

@@ -1,0 +1,101 @@
+"""Sequences of symbols as data: what binary images, melodies and DNA share."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import torch
+from lightning import LightningDataModule
+from torch import Tensor
+from torch.utils.data import DataLoader, IterableDataset
+
+from jumpbench.data.batches import numbered_loader
+from jumpbench.errors import UserError
+from jumpbench.seeding import make_generator
+
+Batch = dict[str, Tensor]
+
+
+class TokenData(LightningDataModule, ABC):
+    """Base of DataModules of sequences of fixed length over a fixed alphabet.
+
+    A batch is a dict of tensors: ``states`` (B, D) ``long``, ``number`` (B,) the sequences' places
+    in their split, and what else the data has (``label``). Training batches are drawn with
+    replacement by the number of the step, so that a resumed run goes on where it stopped; test
+    batches are the first ``test_size`` sequences of the test split, in order.
+
+    Attributes:
+        length, n_states: D and N.
+
+    Raises:
+        UserError: sizes below 1; more test sequences than there are.
+    """
+
+    length: int
+    n_states: int
+
+    def __init__(
+        self, batch_size: int = 32, test_size: int = 100, test_batch_size: int = 100, seed: int = 0
+    ) -> None:
+        super().__init__()
+        if min(batch_size, test_size, test_batch_size) < 1:
+            raise UserError(
+                f"batch_size {batch_size}, test_size {test_size}, test_batch_size "
+                f"{test_batch_size}: all must be at least 1"
+            )
+        self.batch_size, self.test_size = batch_size, test_size
+        self.test_batch_size, self.seed = test_batch_size, seed
+        self._splits: dict[str, Batch] = {}
+
+    @abstractmethod
+    def load(self, split: str) -> Batch:
+        """All of ``train`` or ``test``: ``states`` (n, D) in a small integer type, labels, ..."""
+
+    def split(self, name: str) -> Batch:
+        """The split, loaded once and checked."""
+        if name not in self._splits:
+            loaded = self.load(name)
+            states = loaded["states"]
+            if states.ndim != 2 or states.shape[1] != self.length:
+                raise UserError(f"{name} sequences are {tuple(states.shape)}, not (n, {self.length})")
+            if int(states.max()) >= self.n_states or int(states.min()) < 0:
+                raise UserError(f"{name} sequences have symbols outside 0..{self.n_states - 1}")
+            self._splits[name] = loaded
+        return self._splits[name]
+
+    def batch(self, split: str, numbers: Tensor) -> Batch:
+        rows = {name: value[numbers] for name, value in self.split(split).items()}
+        return rows | {"states": rows["states"].long(), "number": numbers}
+
+    def train_batch(self, step: int, rank: int = 0) -> Batch:
+        generator = make_generator(self.seed, "train", step, rank)
+        size = len(self.split("train")["states"])
+        return self.batch("train", torch.randint(size, (self.batch_size,), generator=generator))
+
+    def train_dataloader(self) -> DataLoader:
+        return DataLoader(_Training(self), batch_size=None)
+
+    def test_dataloader(self) -> DataLoader:
+        available = len(self.split("test")["states"])
+        if self.test_size > available:
+            raise UserError(f"test_size={self.test_size}, but there are {available} sequences")
+
+        def make(number: int) -> Batch:
+            first = number * self.test_batch_size
+            last = min(first + self.test_batch_size, self.test_size)
+            return self.batch("test", torch.arange(first, last))
+
+        return numbered_loader(make, -(-self.test_size // self.test_batch_size), self.trainer)
+
+
+class _Training(IterableDataset):
+    """Training batches without end, from the step that the trainer has reached."""
+
+    def __init__(self, data: TokenData) -> None:
+        self.data = data
+
+    def __iter__(self) -> Iterator[Batch]:
+        trainer = self.data.trainer
+        step, rank = (trainer.global_step, trainer.global_rank) if trainer else (0, 0)
+        while True:
+            yield self.data.train_batch(step, rank)
+            step += 1

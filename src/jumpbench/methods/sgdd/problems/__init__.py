@@ -1,0 +1,1 @@
+"""What SGDD is tried on: problems that make a likelihood of a batch."""

@@ -1,0 +1,187 @@
+"""One attempt at one run: what every launcher does on the machine that makes it.
+
+The run's folder carries all that is needed: ``config.yaml`` (folders of needed runs filled in) and
+``labels.json`` (what an experiment logger calls it). While a run is made, its lock is held and
+``begun.json`` says by whom; a ``begun.json`` without a lock is what a process leaves behind that
+was killed.
+"""
+
+import contextlib
+import enum
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from filelock import Timeout
+from omegaconf import OmegaConf
+
+from jumpbench.errors import UserError
+from jumpbench.files import write_atomic
+from jumpbench.tables.store import (
+    read_failure,
+    read_json,
+    read_metrics,
+    run_lock,
+    write_json,
+)
+
+POLL_SECONDS = 0.5
+
+
+class Outcome(enum.Enum):
+    FINISHED = "finished"
+    FAILED = "failed"
+    HELD = "held"  # another process is making it
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How an attempt ended; ``message`` is one line where it failed."""
+
+    outcome: Outcome
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run as the place that makes it sees it.
+
+    Args:
+        config: plain, folders of needed runs filled in.
+        labels: table, row, column and scale that the run belongs to.
+    """
+
+    folder: Path
+    config: dict[str, Any] = field(repr=False)
+    labels: dict[str, Any] = field(default_factory=dict)
+
+    def plan(self) -> None:
+        """Write what :meth:`planned` reads."""
+        write_atomic(self.folder / "config.yaml", OmegaConf.to_yaml(OmegaConf.create(self.config)))
+        write_json(self.folder / "labels.json", self.labels)
+
+    @staticmethod
+    def planned(folder: Path) -> "Job":
+        """The job that is described in its folder.
+
+        Raises:
+            UserError: nothing is.
+        """
+        path = folder / "config.yaml"
+        try:
+            config = OmegaConf.to_container(OmegaConf.load(path))
+        except OSError:
+            raise UserError(f"{path} is missing: plan the run first") from None
+        labels = read_json(folder / "labels.json", "delete it") if _labelled(folder) else {}
+        assert isinstance(config, dict)
+        return Job(folder, {str(k): v for k, v in config.items()}, labels)
+
+
+def attempt(job: Job, watch: Any = None) -> Ended:
+    """Make a run unless it is made, or another process is making it.
+
+    Args:
+        watch: told about progress (``progress(stage, done, total)``) and, if it has ``started``,
+            when work begins.
+    """
+    try:
+        if read_metrics(job.folder) is not None:
+            return Ended(Outcome.FINISHED)
+        with run_lock(job.folder).acquire(timeout=0):
+            if read_metrics(job.folder) is not None:
+                return Ended(Outcome.FINISHED)
+            if watch is not None and hasattr(watch, "started"):
+                watch.started()
+            return _make(job, watch)
+    except Timeout:
+        return Ended(Outcome.HELD)
+    except UserError as error:
+        return Ended(Outcome.FAILED, str(error))
+
+
+def was_killed(folder: Path) -> bool:
+    """Whether the last attempt ended without a word, such as by the system for lack of memory."""
+    return (folder / "begun.json").exists()
+
+
+def make_here(job: Job, watch: Any = None) -> Ended:
+    """Make a run in this process, whose caller holds its lock."""
+    from jumpbench.tables.execute import RunFailed, execute
+
+    try:
+        execute(job.folder, job.config, watch or _ToFile(job.folder), job.labels)
+    except (UserError, RunFailed) as error:
+        return Ended(Outcome.FAILED, str(error))
+    return Ended(Outcome.FINISHED)
+
+
+def _make(job: Job, watch: Any) -> Ended:
+    from jumpbench.tables.training import world_size
+
+    begun = job.folder / "begun.json"
+    write_json(begun, {"pid": os.getpid(), "host": socket.gethostname(), "time": time.time()})
+    try:
+        if world_size(job.config["trainer"]) == 1:
+            return make_here(job, watch)
+        return _make_in_processes(job, watch)
+    finally:  # also after an interrupt; only a process that is killed leaves it behind
+        begun.unlink(missing_ok=True)
+
+
+def _make_in_processes(job: Job, watch: Any) -> Ended:
+    """Distributed training starts its other processes by repeating the command line, which must
+    therefore be that of the run alone."""
+    job.plan()
+    progress = job.folder / "progress.json"
+    progress.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "jumpbench.tables.execute", str(job.folder), "--held"]
+    with (job.folder / "output.txt").open("ab") as output:
+        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            while child.poll() is None:
+                _tell(progress, watch)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(POLL_SECONDS)
+        except BaseException:
+            child.terminate()  # it saves a checkpoint
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(60)
+            child.kill()
+            raise
+        finally:
+            progress.unlink(missing_ok=True)
+    if child.returncode == 0 and read_metrics(job.folder) is not None:
+        return Ended(Outcome.FINISHED)
+    ended = f"its process ended with status {child.returncode} (see {job.folder / 'log.txt'})"
+    return Ended(Outcome.FAILED, read_failure(job.folder) or ended)
+
+
+class _ToFile:
+    """Progress for a process that is not this one: ``progress.json``, twice a second."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path, self._told = folder / "progress.json", 0.0
+
+    def progress(self, stage: str, done: int, total: int | None) -> None:
+        first_process = os.environ.get("LOCAL_RANK", "0") == os.environ.get("NODE_RANK", "0") == "0"
+        if first_process and time.monotonic() - self._told >= POLL_SECONDS:
+            self._told = time.monotonic()
+            with contextlib.suppress(UserError, OSError):  # a full disk is reported by the run
+                write_json(self._path, {"stage": stage, "done": done, "total": total})
+
+
+def _tell(path: Path, watch: Any) -> None:
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        told = json.loads(path.read_text())
+        if watch is not None:
+            watch.progress(told["stage"], told["done"], told["total"])
+
+
+def _labelled(folder: Path) -> bool:
+    return (folder / "labels.json").is_file()

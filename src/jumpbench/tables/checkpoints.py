@@ -1,0 +1,179 @@
+"""Checkpoints of a run: when they are written, how they reach the disk, which one is resumed."""
+
+import contextlib
+import logging
+import os
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning import LightningModule, Trainer
+from lightning.fabric.plugins import TorchCheckpointIO
+from lightning.pytorch.callbacks import Checkpoint
+from lightning.pytorch.utilities.exceptions import SIGTERMException
+
+from jumpbench.errors import UserError
+from jumpbench.files import disk_errors, make_folder
+from jumpbench.tables.interrupts import Interrupts
+
+LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
+
+
+class WholeFiles(TorchCheckpointIO):
+    """A checkpoint is whole or absent, whatever happens while it is written.
+
+    It is written beside its place (not in ``$TMPDIR``, which may be another filesystem), synced and
+    renamed; the one before stays as ``previous.ckpt`` until the next. It names its run. Its
+    checksums are those of the zip file that ``torch.save`` writes.
+
+    Args:
+        run: hash of the run.
+    """
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+
+    def save_checkpoint(
+        self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any = None
+    ) -> None:
+        path = Path(path)
+        make_folder(path.parent)
+        writing = path.with_name(f".{path.name}.writing")
+        with disk_errors(path.parent):
+            try:
+                with writing.open("wb") as file:
+                    _save({**checkpoint, "run": self._run}, file)
+                    file.flush()
+                    os.fsync(file.fileno())
+                if path.exists():
+                    os.replace(path, path.with_name(PREVIOUS))
+                os.replace(writing, path)
+            except BaseException:
+                writing.unlink(missing_ok=True)
+                raise
+
+
+def _save(checkpoint: dict[str, Any], file: Any) -> None:
+    """``torch.save``; a disk that refuses is told as such (torch's writer hides it)."""
+    start = file.tell()
+    try:
+        torch.save(checkpoint, file)
+    except RuntimeError:
+        file.seek(start)
+        _refused(file)
+        raise
+
+
+def _refused(file: Any) -> None:
+    """Raise the OSError that made writing fail, if it is one that lasts."""
+    block = bytes(1 << 20)
+    for _ in range(64):
+        file.write(block)
+        file.flush()
+
+
+class SaveCheckpoints(Checkpoint):
+    """Saves every so many steps, every so many minutes, and when the run is asked to stop.
+
+    Behind a step that is followed by a validation it waits for that: what a module concludes from
+    its validation (in ``on_validation_epoch_end`` at the latest) belongs to the step.
+    """
+
+    def __init__(self, folder: Path, steps: int, minutes: float, interrupts: Interrupts) -> None:
+        self._path = folder / LAST
+        self._steps, self._seconds, self._interrupts = steps, 60.0 * minutes, interrupts
+        self._saved_step, self._saved_time, self._waits = -1, time.monotonic(), False
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._saved_step, self._saved_time = trainer.global_step, time.monotonic()
+        self._interrupts.training = trainer.world_size == 1
+
+    def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
+        if not self._is_due(trainer):
+            return
+        loop = trainer.fit_loop
+        if loop.epoch_loop._should_check_val_fx(loop._data_fetcher):
+            self._waits = True
+        else:
+            self._save(trainer)
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self._waits and not trainer.sanity_checking:
+            self._save(trainer)
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._interrupts.training = False
+
+    def on_exception(
+        self, trainer: Trainer, pl_module: LightningModule, exception: BaseException
+    ) -> None:
+        between_steps = isinstance(exception, SIGTERMException)
+        if between_steps and trainer.training and trainer.global_step > self._saved_step:
+            self._save(trainer)
+
+    def _is_due(self, trainer: Trainer) -> bool:
+        step = trainer.global_step
+        if step == self._saved_step:  # a step of accumulated gradients is not over
+            return False
+        late = self._seconds > 0 and time.monotonic() - self._saved_time >= self._seconds
+        if trainer.world_size > 1 and self._seconds > 0:
+            late = trainer.strategy.broadcast(late) if step % 10 == 0 else False
+        by_step = step // self._steps > self._saved_step // self._steps
+        return by_step or late or self._interrupts.requested
+
+    def _save(self, trainer: Trainer) -> None:
+        trainer.save_checkpoint(self._path)
+        self._saved_step, self._saved_time = trainer.global_step, time.monotonic()
+        self._waits = False
+        if self._interrupts.requested:
+            raise KeyboardInterrupt
+
+
+def resume_point(folder: Path, run: str) -> Path | None:
+    """The checkpoint to resume from; None for a fresh start.
+
+    A damaged last checkpoint is passed over for the one before, which leads to the same numbers.
+
+    Args:
+        folder: of the checkpoints.
+        run: hash of the run that they must belong to.
+
+    Raises:
+        UserError: no checkpoint is whole, or it is of another run.
+    """
+    found = [path for name in (LAST, PREVIOUS) if (path := folder / name).exists()]
+    for path in found:
+        if (problem := _problem(path)) is None:
+            owner = torch.load(path, map_location="cpu", weights_only=True, mmap=True).get("run")
+            if owner != run:
+                raise UserError(
+                    f"{path} belongs to another run ({owner}); delete it and call again: "
+                    "the run then starts from step 0"
+                )
+            return path
+        logging.getLogger("jumpbench").warning("%s is damaged (%s)", path, problem)
+    if found:
+        raise UserError(
+            f"{found[0]} is corrupt; delete it and call again: the run then starts from step 0"
+        )
+    return None
+
+
+def keep_last_only(folder: Path) -> None:
+    """Once a run is finished, nothing will be resumed: drop the checkpoint before the last."""
+    with contextlib.suppress(OSError):
+        (folder / PREVIOUS).unlink(missing_ok=True)
+
+
+def _problem(path: Path) -> str | None:
+    """What is wrong with a checkpoint file, by its checksums; None if it is whole."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if (name := archive.testzip()) is not None:
+                return f"wrong checksum of {name}"
+        torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except Exception as error:
+        return type(error).__name__
+    return None

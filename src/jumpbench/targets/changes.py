@@ -1,0 +1,82 @@
+"""How one-site changes move log nu: what Metropolis and Gibbs chains ask of a target.
+
+A target may answer with structure of its own (a method ``changes`` or ``site_log_ratios``); any
+other is asked for ``log_prob`` at the changed states.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from jumpbench.kernels.checks import require
+from jumpbench.targets.base import DiscreteTarget
+
+Delta = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""``delta(x, site, token) -> (B,)``: log nu(x with site := token) - log nu(x), one per chain."""
+
+Commit = Callable[[Tensor, Tensor, Tensor], None]
+"""Called after each step with (accept (B,) bool, site, token), for caches of a delta."""
+
+
+class LogProbDelta:
+    """``delta`` of a target known only through ``log_prob(x) -> (B,)``, caching the last value.
+
+    Raises ``ValueError`` where it is NaN; -inf is legal, and moves from -inf to -inf are rejected.
+    Give ``delta.commit`` to the kernel as ``commit``. One evaluation per step and chain, and one
+    at the start. Sites and tokens may be (B,) or (B, k).
+    """
+
+    def __init__(self, log_prob: Callable[[Tensor], Tensor], x: Tensor) -> None:
+        self.log_prob = log_prob
+        self.current = self._evaluated(x)
+        self._proposed = self.current
+
+    def __call__(self, x: Tensor, site: Tensor, token: Tensor) -> Tensor:
+        shape = (x.shape[0], -1)
+        self._proposed = self._evaluated(
+            x.scatter(1, site.view(shape), token.view(shape))
+        )
+        return self._proposed - self.current
+
+    def _evaluated(self, x: Tensor) -> Tensor:
+        log_prob = self.log_prob(x)
+        require(log_prob.isnan().logical_not_(), "log_prob is NaN; return finite values or -inf")
+        return log_prob
+
+    def commit(self, accept: Tensor, site: Tensor, token: Tensor) -> None:
+        self.current = torch.where(accept, self._proposed, self.current)
+
+
+def changes_of(target: DiscreteTarget, x: Tensor) -> tuple[Delta, Commit | None]:
+    """How proposals change log nu, for a chain that starts at x (B, D): delta, and commit if any.
+
+    The target's own ``target.changes(x)`` if it has one, else :class:`LogProbDelta`.
+    """
+    own = getattr(target, "changes", None)
+    if own is not None:
+        return own(x)
+    delta = LogProbDelta(target.log_prob, x)
+    return delta, delta.commit
+
+
+def site_log_ratios(target: DiscreteTarget, x: Tensor, site: Tensor) -> Tensor:
+    """log nu(x^{d<-n}) - log nu(x) at one site per chain: x (B, D), site (B,) -> (B, N).
+
+    The target's own ``site_log_ratios`` if it has one, else N evaluations of ``log_prob``.
+    """
+    own = getattr(target, "site_log_ratios", None)
+    if own is not None:
+        return own(x, site)
+    n_states = target.n_states
+    changed = x.repeat_interleave(n_states, 0)
+    symbols = torch.arange(n_states, device=x.device, dtype=x.dtype).repeat(len(x))
+    changed.scatter_(1, site.repeat_interleave(n_states)[:, None], symbols[:, None])
+    log_prob = target.log_prob(changed).view(len(x), n_states)
+    return log_prob - log_prob.gather(1, at_site(x, site).long()[:, None])
+
+
+def at_site(x: Tensor, site: Tensor) -> Tensor:
+    """x[b, site[b]] of contiguous states (B, D), shape (B,); cheaper than ``gather``."""
+    rows = torch.arange(x.shape[0], device=x.device) * x.shape[1]
+    return x.view(-1).index_select(0, rows + site)

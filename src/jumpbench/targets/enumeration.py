@@ -1,0 +1,64 @@
+"""Exact laws of small targets, by enumeration of all states."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from jumpbench.errors import UserError
+from jumpbench.targets.base import DiscreteTarget
+
+_LARGEST_SPACE = 2**20
+
+
+def all_states(length: int, n_states: int) -> Tensor:
+    """Every state, ``(N^D, D)`` uint8, the last site varying fastest.
+
+    Raises:
+        UserError: more than 2^20 states, or more than 256 symbols.
+    """
+    if length * math.log2(n_states) > 20 + 1e-9 or n_states > 256:
+        raise UserError(
+            f"{n_states}^{length} states are too many to enumerate (at most {_LARGEST_SPACE})"
+        )
+    index = torch.arange(n_states**length)
+    digits = [
+        (index // n_states**power % n_states).to(torch.uint8) for power in reversed(range(length))
+    ]
+    return torch.stack(digits, -1)
+
+
+@dataclass(frozen=True)
+class EnumeratedLaw:
+    """A normalised law on all states: ``states (S, D)``, ``probs (S,)`` float64, ``log_z``."""
+
+    states: Tensor
+    probs: Tensor
+    log_z: float
+
+    def mean(self, values: Tensor) -> float:
+        """Expectation of one value per state, ``(S,)``."""
+        return float(self.probs @ values.double())
+
+    def std(self, values: Tensor) -> float:
+        """Standard deviation of one value per state, ``(S,)``."""
+        return math.sqrt(self.mean((values.double() - self.mean(values)) ** 2))
+
+    def histogram(self, samples: Tensor, n_states: int) -> Tensor:
+        """Empirical law of ``samples (B, D)`` on the same states, ``(S,)`` float64."""
+        powers = n_states ** torch.arange(samples.shape[-1] - 1, -1, -1)
+        index = (samples.long().cpu() * powers).sum(-1)
+        return torch.bincount(index, minlength=len(self.probs)).double() / len(index)
+
+
+def enumerate_law(target: DiscreteTarget) -> EnumeratedLaw:
+    """The exact law of a small target, to the precision of its own ``log_prob``.
+
+    Raises:
+        UserError: more than 2^20 states.
+    """
+    states = all_states(target.length, target.n_states)
+    log_prob = torch.cat([target.log_prob(part.long()).double() for part in states.split(2**16)])
+    log_z = log_prob.logsumexp(0)
+    return EnumeratedLaw(states, (log_prob - log_z).exp(), float(log_z))

@@ -1,0 +1,117 @@
+"""An attempt ends finished, failed or held; what was killed is tried last and named."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from filelock import FileLock
+
+from jumpbench.cli import main
+from jumpbench.tables.attempt import Job, Outcome, attempt, was_killed
+from jumpbench.tables.plan import plan_run
+
+
+def job(*overrides):
+    run = plan_run("toy/coin", overrides)
+    return Job(run.folder, run.placed(), {"table": "toy/coins"})
+
+
+def test_finished_failed_held(project):
+    good = job()
+    assert attempt(good).outcome is Outcome.FINISHED
+    made = (project / "trace").read_text()
+    assert attempt(good).outcome is Outcome.FINISHED and (project / "trace").read_text() == made
+    ended = attempt(job("method.fail=boom"))
+    assert ended.outcome is Outcome.FAILED and ended.message.startswith("RuntimeError: boom")
+    held = job("method.bias=0.3")
+    held.folder.mkdir(parents=True)
+    with FileLock(held.folder / ".lock"):
+        code = f"""
+from pathlib import Path
+from jumpbench.tables.attempt import Job, attempt
+print(attempt(Job(Path({str(held.folder)!r}), {{}})).outcome.value)
+"""
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "held", done.stderr
+
+
+def test_a_planned_run_is_made_from_its_folder(project, jumpbench):
+    planned = job()
+    command = [sys.executable, "-m", "jumpbench.tables.execute", str(planned.folder)]
+    planned.folder.mkdir(parents=True)
+    missing = subprocess.run(command, capture_output=True, text=True, cwd=project)
+    assert missing.returncode == 1 and "plan the run first" in missing.stderr
+    planned.plan()
+    assert Job.planned(planned.folder) == planned
+    assert subprocess.run(command, cwd=project).returncode == 0
+    assert (planned.folder / "metrics.json").exists()
+    assert subprocess.run(command, cwd=project).returncode == 0
+    assert len((project / "trace").read_text().splitlines()) == 1
+
+
+def test_what_was_killed_is_tried_last_and_named(project, capsys, monkeypatch):
+    table = ["table", "toy/coins", "scale=smoke", "rows=fair,biased", "columns=small n"]
+    hungry = plan_run("toy/coin", ["method.bias=0.5"], 0).folder
+    order = []
+    monkeypatch.setattr(
+        "toys.Coin.__init__", _noting(order, __import__("toys").Coin.__init__), raising=True
+    )
+    child = os.fork()
+    if child == 0:  # dies as by a segmentation fault, in the first run
+        monkeypatch.setattr("toys.Coin.draw", lambda *_: os._exit(9))
+        main(table)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert was_killed(hungry) and not (hungry / "error.json").exists()
+    assert main(table) == 0
+    shown = capsys.readouterr().err
+    assert f"{hungry.name}: its last attempt was killed" in shown and "tried last" in shown
+    assert order == [0.9, 0.5]
+    assert not was_killed(hungry)
+
+
+def _noting(order, build):
+    def noted(self, bias=0.5, **more):
+        order.append(bias)
+        build(self, bias, **more)
+
+    return noted
+
+
+def test_a_failure_is_no_kill(project):
+    bad = job("method.fail=boom")
+    attempt(bad)
+    assert not was_killed(bad.folder)
+
+
+def test_progress_of_a_child_reaches_the_parent(project):
+    """Two processes train; the parent hears of their steps."""
+    walk = project / "conf/experiment/toy/walk.yaml"
+    walk.write_text(walk.read_text().replace("sleep: 0.0", "sleep: 0.2"))
+    run = plan_run("toy/walk", ["trainer.devices=2", "trainer.accelerator=cpu"])
+    told = []
+
+    class Watch:
+        def progress(self, stage, done, total):
+            told.append((stage, done, total))
+
+    ended = attempt(Job(run.folder, run.placed(), {"table": "toy/coins", "row": "walk"}), Watch())
+    assert ended.outcome is Outcome.FINISHED, ended
+    steps = [done for stage, done, total in told if stage == "fit" and total == 20]
+    assert steps == sorted(steps) and len(set(steps)) >= 3
+    assert json.loads((run.folder / "labels.json").read_text())["row"] == "walk"
+    assert not (run.folder / "progress.json").exists()
+
+
+@pytest.mark.parametrize("seed", ["-1", "abc", "4294967296", "1.5"])
+def test_bad_seeds_are_one_line(project, capsys, seed):
+    assert main(["run", "experiment=toy/coin", f"seed={seed}"]) in (1, 2)
+    shown = capsys.readouterr().err
+    assert "seed" in shown and "whole number" in shown
+
+
+def test_no_stage_is_no_run(project, capsys):
+    assert main(["run", "experiment=toy/coin", "stages=[]"]) == 1
+    assert "stages" in capsys.readouterr().err

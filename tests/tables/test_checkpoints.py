@@ -1,0 +1,181 @@
+"""Checkpoints: whole or absent, of their own run, behind the validation, also when asked to stop."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+import toys
+from lightning import Trainer
+
+from jumpbench.cli import main
+from jumpbench.errors import UserError
+from jumpbench.tables.checkpoints import LAST, PREVIOUS, WholeFiles, resume_point
+from jumpbench.tables.plan import plan_run
+
+
+def metrics(run):
+    return json.loads((run.folder / "metrics.json").read_text())["metrics"]
+
+
+def write(folder, value, run="abc", name=LAST):
+    WholeFiles(run).save_checkpoint({"value": torch.full((1000,), value)}, folder / name)
+
+
+def test_the_one_before_stays_until_the_next_is_whole(tmp_path):
+    assert resume_point(tmp_path, "abc") is None
+    write(tmp_path, 1.0)
+    write(tmp_path, 2.0)
+    assert {p.name for p in tmp_path.iterdir()} == {LAST, PREVIOUS}
+    assert resume_point(tmp_path, "abc") == tmp_path / LAST
+    assert torch.load(tmp_path / PREVIOUS, weights_only=True)["value"][0] == 1.0
+
+
+def test_writing_fails_half_way(tmp_path, monkeypatch):
+    write(tmp_path, 1.0)
+    monkeypatch.setattr(os, "fsync", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write(tmp_path, 2.0)
+    assert torch.load(tmp_path / LAST, weights_only=True)["value"][0] == 1.0
+    assert {p.name for p in tmp_path.iterdir()} == {LAST}
+
+
+def test_nothing_is_written_elsewhere(tmp_path, monkeypatch):
+    """A temporary folder on another filesystem would make a rename a copy."""
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
+    write(tmp_path, 1.0)
+
+
+@pytest.mark.parametrize("position", [0.2, 0.5, 0.8])
+def test_a_flipped_bit_is_seen(tmp_path, position):
+    write(tmp_path, 1.0)
+    whole = (tmp_path / LAST).read_bytes()
+    payload = whole.index(torch.full((8,), 1.0).numpy().tobytes())
+    place = payload + int(position * 4000)
+    damaged = bytes([*whole[:place], whole[place] ^ 1, *whole[place + 1 :]])
+    (tmp_path / LAST).write_bytes(damaged)
+    assert torch.load(tmp_path / LAST, weights_only=True) is not None  # torch does not see it
+    with pytest.raises(UserError, match=r"last\.ckpt is corrupt; delete it"):
+        resume_point(tmp_path, "abc")
+    write(tmp_path, 1.0, name=PREVIOUS)
+    assert resume_point(tmp_path, "abc") == tmp_path / PREVIOUS
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    write(tmp_path, 1.0, run="other")
+    with pytest.raises(UserError, match=r"belongs to another run \(other\)"):
+        resume_point(tmp_path, "abc")
+
+
+def test_metrics_of_another_run_are_refused(project, capsys):
+    assert main(["run", "experiment=toy/walk"]) == 0
+    assert main(["run", "experiment=toy/coin"]) == 0
+    walk, coin = plan_run("toy/walk").folder, plan_run("toy/coin").folder
+    (coin / "metrics.json").write_bytes((walk / "metrics.json").read_bytes())
+    assert main(["status", "toy/coins", "scale=smoke", "rows=fair", "columns=small n"]) == 1
+    assert "belongs to another run" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_finished_run_keeps_one_checkpoint(project):
+    assert main(["run", "experiment=toy/walk"]) == 0
+    folder = plan_run("toy/walk").folder / "checkpoints"
+    assert [p.name for p in folder.iterdir()] == [LAST]
+    assert torch.load(folder / LAST, weights_only=True)["run"] == plan_run("toy/walk").hash
+
+
+def test_checkpoints_by_time(project, monkeypatch):
+    saved = []
+    whole = Trainer.save_checkpoint
+    monkeypatch.setattr(
+        Trainer, "save_checkpoint",
+        lambda self, path, **k: (saved.append(self.global_step), whole(self, path, **k)),
+    )  # fmt: skip
+    slow = ["checkpoint_every=1000", "checkpoint_minutes=0.005", "method.sleep=0.05"]
+    assert main(["run", "experiment=toy/walk", *slow]) == 0
+    assert 2 <= len(saved) <= 5 and saved[-1] == 20
+
+
+class Validated(toys.Steps):
+    def val_dataloader(self):
+        return self.test_dataloader()
+
+
+class BestWalk(toys.Walk):
+    """Tests the best of its validations, as sorting networks do."""
+
+    def __init__(self, seed=0, sleep=0.0):
+        super().__init__(seed, sleep)
+        self.seen, self.validated = [], 0
+
+    def validation_step(self, batch, index):
+        self.validated += 1
+
+    def on_validation_epoch_end(self):
+        if not self.trainer.sanity_checking:
+            self.seen.append(float(self.position.detach().sum()))
+
+    def further_results(self):
+        return {"mean": max(self.seen), "validations": len(self.seen)}
+
+    def on_save_checkpoint(self, checkpoint):
+        super().on_save_checkpoint(checkpoint)
+        checkpoint["seen"] = list(self.seen)
+
+    def on_load_checkpoint(self, checkpoint):
+        super().on_load_checkpoint(checkpoint)
+        self.seen = list(checkpoint["seen"])
+
+
+def test_no_validation_is_forgotten_or_repeated_wherever_training_stops(project, monkeypatch):
+    monkeypatch.setattr("toys.Walk", BestWalk)
+    monkeypatch.setattr("toys.Steps", Validated)
+    chosen = [
+        "experiment=toy/walk", "data.n=1000", "checkpoint_every=4", "trainer.max_steps=13",
+        "+trainer.val_check_interval=2", "+trainer.check_val_every_n_epoch=null",
+        "+trainer.num_sanity_val_steps=0",
+    ]  # fmt: skip
+    whole = BestWalk.training_step
+    assert main(["run", *chosen]) == 0
+    run = plan_run("toy/walk", chosen[1:])
+    expected = {k: v for k, v in metrics(run).items() if k in ("mean", "validations")}
+    assert expected["validations"] == 6
+
+    for stop in range(13):
+        for path in (run.folder / "metrics.json", run.folder / "checkpoints" / LAST):
+            path.unlink()
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                BestWalk, "training_step",
+                lambda self, *a, s=stop: 1 / 0 if self.global_step == s else whole(self, *a),
+            )  # fmt: skip
+            assert main(["run", *chosen]) == 1
+        assert main(["run", *chosen]) == 0
+        assert {k: metrics(run)[k] for k in expected} == expected, stop
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_asked_to_stop_training_saves_where_it_is(project, number):
+    walk = project / "conf/experiment/toy/walk.yaml"
+    walk.write_text(walk.read_text().replace("sleep: 0.0", "sleep: 0.2"))
+    slow = ["checkpoint_every=1000", "++trainer.log_every_n_steps=1"]
+    run = plan_run("toy/walk", slow)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "jumpbench.cli", "run", "experiment=toy/walk", *slow],
+        cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    end = time.monotonic() + 90
+    while not (run.folder / "training/metrics.csv").exists():
+        assert time.monotonic() < end and process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(number)
+    shown = process.communicate(timeout=60)[0]
+    assert process.returncode == 130 and "call again" in shown, shown
+    saved = torch.load(run.folder / "checkpoints" / LAST, weights_only=True)
+    assert 0 < saved["global_step"] < 20
+    assert not (run.folder / "begun.json").exists()

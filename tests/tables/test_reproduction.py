@@ -1,0 +1,351 @@
+"""A table from end to end, in this process."""
+
+import csv
+import json
+
+import pytest
+import torch
+import toys
+from toys import table_json
+
+from jumpbench.cli import main
+from jumpbench.methods.base import load_artifacts
+from jumpbench.tables import plan
+from jumpbench.tables.plan import plan_run
+
+
+def test_one_command_makes_the_table_and_all_its_files(project, capsys):
+    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    shown = capsys.readouterr().out
+    assert "Smoke run of: Toy (smoke scale)" in shown and "paper 0.50" not in shown
+    assert "○ The fair coin" in shown and "smoke: not judged" in shown
+    assert max(map(len, shown.splitlines()[:-1])) <= 100
+    record = table_json(project)
+    assert record["table"] == "toy/coins" and record["scale"] == "smoke"
+    measured = [cell for cell in record["cells"] if cell["status"] == "measured"]
+    assert len(measured) == 5 and len(record["cells"]) == 7
+    assert {claim["holds"] for claim in record["claims"]} == {None}
+    assert {cell["verdict"] for cell in record["cells"]} == {None}
+    assert record["provenance"]["hardware"]
+    folder = project / "outputs/tables/toy/coins/smoke"
+    rows = list(csv.DictReader((folder / "table.csv").open()))
+    assert [row["measured"] for row in rows] == [
+        "" if cell["measured"] is None else str(cell["measured"]) for cell in record["cells"]
+    ]
+    for name, words in (
+        ("table.md", "| fair |"),
+        ("table.tex", r"\toprule"),
+        ("table.html", "<td"),
+    ):
+        assert words in (folder / name).read_text()
+
+
+def test_a_finished_run_is_never_made_again(project):
+    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    made = (project / "trace").read_text().splitlines()
+    assert len(made) == 4  # two coins of two sizes
+    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    assert (project / "trace").read_text().splitlines() == made
+    # a further seed adds its own runs only
+    assert main(["table", "toy/coins", "scale=smoke", "seeds=2", "rows=fair"]) == 0
+    assert len((project / "trace").read_text().splitlines()) == 6
+
+
+def test_same_run_same_number(project, monkeypatch):
+    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    first = table_json(project)["cells"]
+    monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / "again"))
+    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    again = json.loads((project / "again/tables/toy/coins/smoke/table.json").read_text())["cells"]
+    assert first == again
+
+
+def test_a_failure_stays_in_its_cells_and_is_retried(project, capsys, monkeypatch):
+    bad = ["table", "toy/coins", "scale=smoke", "rows=fair,walk", "+method.fail=boom"]
+    assert main(bad) == 2  # no such key for walk: told before anything runs
+    experiment = project / "conf/experiment/toy/coin.yaml"
+    whole = experiment.read_text()
+    experiment.write_text(whole.replace('fail: ""', "fail: boom"))
+    plan.forget()
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair,walk"]) == 1
+    shown = capsys.readouterr()
+    assert "failed: toy/coin" in shown.err and "RuntimeError: boom" in shown.err
+    cells = {(c["row"], c["column"]): c for c in table_json(project)["cells"]}
+    assert cells["biased", "small n"]["status"] == "missing"
+    assert cells["fair", "small n"]["status"] == "failed"
+    assert cells["walk", "small n"]["status"] == "measured"
+    log = next((project / "outputs/runs/toy").glob("coin-*/log.txt")).read_text()
+    assert "Traceback" in log
+    assert main(["status", "toy/coins", "scale=smoke", "rows=fair,walk"]) == 1
+    assert "2 failed" in capsys.readouterr().out
+    monkeypatch.setattr("toys.Coin.test_step", lambda *_: None)  # the fault is mended, and it
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 1  # is tried again
+    assert "measured no 'mean'" in capsys.readouterr().out
+
+
+def test_missing_data_is_its_own_status(project, capsys):
+    assert main(["table", "toy/coins", "scale=smoke", "data.missing=true", "rows=fair"]) == 1
+    (folder,) = (project / "outputs/tables/toy/coins").glob("smoke+*")
+    cells = json.loads((folder / "table.json").read_text())["cells"]
+    assert {cell["status"] for cell in cells if cell["row"] == "fair"} == {"data-missing"}
+    assert "put toy.txt into data/toy" in capsys.readouterr().err
+
+
+def test_needs_are_made_first_and_once(project, capsys):
+    assert main(["run", "experiment=toy/second"]) == 0
+    assert len((project / "trace").read_text().splitlines()) == 2
+    need = plan_run("toy/coin", ["method.bias=0.25"])
+    total = load_artifacts(plan_run("toy/second").folder)["mean"]
+    assert total > load_artifacts(need.folder)["mean"] > 0.15
+    assert main(["run", "experiment=toy/second", "seed=1"]) == 0
+    assert len((project / "trace").read_text().splitlines()) == 3
+
+
+def test_a_failed_need_fails_the_run_that_needs_it(project, capsys):
+    path = project / "conf/experiment/toy/second.yaml"
+    path.write_text(path.read_text().replace("method.bias=0.25", "method.fail=boom"))
+    assert main(["run", "experiment=toy/second"]) == 1
+    assert "which failed" in capsys.readouterr().err
+
+
+def test_a_run_folder_holds_its_whole_story(project):
+    assert main(["run", "experiment=toy/walk"]) == 0
+    run = plan_run("toy/walk")
+    names = {path.name for path in run.folder.iterdir()}
+    assert {"config.yaml", "checkpoints", "metrics.json", "log.txt", "provenance.json"} <= names
+    torch.load(run.folder / "checkpoints/last.ckpt", weights_only=True)
+    record = json.loads((run.folder / "provenance.json").read_text())
+    assert {
+        "commit",
+        "dirty",
+        "versions",
+        "hardware",
+        "seed",
+        "wall_seconds",
+        "peak_memory_gb",
+    } <= (set(record))
+    metrics = json.loads((run.folder / "metrics.json").read_text())["metrics"]
+    assert metrics["run/steps"] == 20 and metrics["run/fit_seconds"] > 0
+
+
+def test_training_resumes_where_it_stopped(project, monkeypatch):
+    assert main(["run", "experiment=toy/walk"]) == 0
+    run = plan_run("toy/walk")
+    whole = torch.load(run.folder / "checkpoints/last.ckpt", weights_only=True)
+    monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / "again"))
+
+    step = toys.Walk.training_step
+
+    def stop(self, batch, index):
+        if self.global_step == 13:
+            raise RuntimeError("stopped")
+        return step(self, batch, index)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("toys.Walk.training_step", stop)
+        assert main(["run", "experiment=toy/walk"]) == 1
+    saved = torch.load(run.folder / "checkpoints/last.ckpt", weights_only=True)
+    assert saved["global_step"] == 12
+    assert main(["run", "experiment=toy/walk"]) == 0
+    resumed = torch.load(run.folder / "checkpoints/last.ckpt", weights_only=True)
+    assert torch.equal(whole["state_dict"]["position"], resumed["state_dict"]["position"])
+
+
+def test_the_global_batch_is_kept_or_refused(project, capsys):
+    given = ["+data.batch_size=3", "trainer.devices=2", "trainer.accelerator=cpu"]
+    assert main(["run", "experiment=toy/coin", *given]) == 1
+    assert "cannot be kept on 2 devices" in capsys.readouterr().err
+
+
+def test_a_gpu_that_is_not_there_is_named(project, capsys):
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    assert main(["run", "experiment=toy/coin", "trainer.accelerator=gpu"]) == 1
+    assert "torch sees no GPU" in capsys.readouterr().err
+
+
+def test_the_table_grows_while_runs_end(project, monkeypatch):
+    seen = []
+    from jumpbench.tables.reproduction import Reproduction
+
+    monkeypatch.setattr("jumpbench.tables.reproduction.REFRESH_SECONDS", 0.0)
+    write = Reproduction.write
+
+    def spy(self, final=False):
+        view = write(self, final)
+        seen.append(sum(cell.status == "measured" for cell in view.cells))
+        return view
+
+    monkeypatch.setattr(Reproduction, "write", spy)
+    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    assert seen == sorted(seen) and {0, 1, 2, 3, 4, 5} <= set(seen)
+
+
+def test_small_is_compared_and_its_claims_are_decided(project, capsys):
+    assert main(["table", "toy/coins"]) == 0
+    record = table_json(project, "small")
+    assert [claim["holds"] for claim in record["claims"]] == [True, None]
+    verdicts = {(c["row"], c["column"]): c["verdict"] for c in record["cells"]}
+    assert verdicts["fair", "large n"] == "match" and verdicts["biased", "small n"] == "worse"
+    assert verdicts["walk", "small n"] is None
+    assert "✔ The fair coin is lowest" in capsys.readouterr().out
+
+
+def test_two_processes_train_one_run(project):
+    """Distributed training repeats the run's own command line in its other process."""
+    assert main(["run", "experiment=toy/walk", "trainer.devices=2", "trainer.accelerator=cpu"]) == 0
+    run = plan_run("toy/walk")
+    assert "Starting with 2 processes" in (run.folder / "log.txt").read_text()
+    assert json.loads((run.folder / "metrics.json").read_text())["metrics"]["run/steps"] == 20
+
+
+def test_figures_are_drawn_from_the_runs_and_only_when_they_change(project):
+    table = project / "reproduce/toy/coins.yaml"
+    curves = "{name: c, _target_: jumpbench.tables.figures.curves, metrics: [mean], x: n}"
+    table.write_text(table.read_text() + f"figures: [{curves}]\n")
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    figure = project / "outputs/tables/toy/coins/smoke/figures/c.png"
+    assert figure.with_suffix(".pdf").exists()
+    page = figure.parents[1] / "table.html"
+    assert 'src="figures/c.png"' in page.read_text()
+    before = figure.stat().st_mtime_ns
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    assert figure.stat().st_mtime_ns == before and 'src="figures/c.png"' in page.read_text()
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair,biased"]) == 0
+    assert figure.stat().st_mtime_ns > before
+
+
+def test_a_figure_without_a_function_is_named(project, capsys):
+    table = project / "reproduce/toy/coins.yaml"
+    table.write_text(
+        table.read_text() + "figures: [{name: c, _target_: jumpbench.nothing.at_all}]\n"
+    )
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 2
+    assert "figure 'c' names no function" in capsys.readouterr().err
+
+
+def test_data_says_which_file_to_put_where(project, capsys, monkeypatch):
+    monkeypatch.setenv("JUMPBENCH_DATA", str(project / "data"))
+    assert main(["data", "tsp"]) == 1
+    shown = "".join(capsys.readouterr().out.split())
+    assert "missing:tsp:put" in shown and "tsp20_test.txt" in shown
+    assert main(["data", "tps"]) == 2
+    assert "did you mean 'tsp'" in capsys.readouterr().err
+
+
+def test_a_part_never_replaces_the_whole(project, capsys):
+    """Files hold the whole table from all finished runs; a selection limits what is printed."""
+    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    whole = table_json(project)
+    capsys.readouterr()
+    assert main(["table", "toy/coins", "scale=smoke", "rows=biased", "columns=small n"]) == 0
+    printed = capsys.readouterr().out
+    assert "Part of the table" in printed and "1 of 1 cells" in printed and "large n" not in printed
+    assert table_json(project)["cells"] == whole["cells"]
+    page = (project / "outputs/tables/toy/coins/smoke/table.md").read_text()
+    assert "Part of" not in page and "5 of 5 cells" in page
+    # further seeds stay in it, also after calls that do not name them
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair", "seeds=3"]) == 0
+    assert main(["table", "toy/coins", "scale=smoke", "rows=biased"]) == 0
+    cells = {(c["row"], c["column"]): c for c in table_json(project)["cells"]}
+    assert cells["fair", "small n"]["n_seeds"] == 3 and cells["biased", "small n"]["n_seeds"] == 1
+    assert {cells[key]["status"] for key in cells} == {"measured", "cited"}
+    assert [value["seed"] for value in cells["fair", "small n"]["values"]] == [0, 1, 2]
+
+
+def test_fewer_seeds_than_the_scale_has_are_a_part(project, capsys):
+    """What was asked for is made, so the call succeeds; nothing is judged by it."""
+    assert main(["table", "toy/coins", "seeds=1", "rows=fair,biased"]) == 0
+    content = table_json(project, "small")
+    cells = [c for c in content["cells"] if c["row"] in ("fair", "biased")]
+    assert {(c["status"], c["note"], c["verdict"]) for c in cells} == {
+        ("partial", "1 of 2 seeds", None)
+    }
+    assert content["claims"][0]["holds"] is None
+    assert "[partial]" in capsys.readouterr().out
+
+
+def test_what_overrides_change_has_a_place_of_its_own_and_is_not_judged(project, capsys):
+    assert main(["table", "toy/coins"]) == 0
+    before = (project / "outputs/tables/toy/coins/small/table.json").read_text()
+    chosen = ["rows=fair,biased", "method.n_samples=50"]
+    assert main(["table", "toy/coins", *chosen]) == 0
+    printed = capsys.readouterr().out
+    assert "Changed by overrides: method.n_samples=50" in printed
+    (folder,) = (project / "outputs/tables/toy/coins").glob("small+*")
+    assert (project / "outputs/tables/toy/coins/small/table.json").read_text() == before
+    content = json.loads((folder / "table.json").read_text())
+    assert {cell["verdict"] for cell in content["cells"]} == {None}
+    assert [claim["holds"] for claim in content["claims"]] == [None, None]
+    assert "method.n_samples=50" in content["claims"][0]["detail"]
+    assert {c["status"] for c in content["cells"] if c["row"] == "walk"} == {"missing"}
+    for name in ("table.md", "table.tex", "table.html"):
+        assert "method.n_samples=50" in (folder / name).read_text()
+    # a device changes no number, and is no change
+    assert main(["table", "toy/coins", "trainer.accelerator=cpu"]) == 0
+    assert len(list((project / "outputs/tables/toy/coins").iterdir())) == 2
+    assert main(["report"]) == 0
+    assert "changed by overrides" in (project / "outputs/report/index.html").read_text()
+
+
+def test_a_file_in_the_place_of_the_suites_is_told_and_not_judged(project, capsys):
+    from jumpbench.paths import suite_root
+
+    own = project / "reproduce/sgdd/table2.yaml"
+    own.parent.mkdir()
+    text = (suite_root() / "reproduce/sgdd/table2.yaml").read_text()
+    own.write_text(text.replace("D=2: 0.149", "D=2: 0.249"))
+    status = main(["status", "sgdd/table2", "rows=SGDD", "columns=D=2"])
+    assert status == 1  # nothing is made; the plan is enough here
+    from jumpbench.tables.grid import Selection
+    from jumpbench.tables.reproduction import Reproduction
+    from jumpbench.tables.spec import load
+
+    job = Reproduction(load("sgdd/table2"), Selection(rows="SGDD", columns="D=2"))
+    assert job.folder.name.startswith("small+") and str(own) in job.not_judged
+    assert str(own) in job.write().not_judged
+
+
+def test_damaged_provenance_and_figures_do_not_take_the_table_down(project, capsys):
+    table = project / "reproduce/toy/coins.yaml"
+    curves = "{name: c, _target_: jumpbench.tables.figures.curves, metrics: [mean], x: n}"
+    table.write_text(table.read_text() + f"figures: [{curves}]\n")
+    call = ["table", "toy/coins", "scale=smoke", "rows=fair"]
+    assert main(call) == 0
+    figures = project / "outputs/tables/toy/coins/smoke/figures"
+    for damage in ("[]", "{", '{"hardware": 3}', '{"hardware": {}, "wall_seconds": []}', "null"):
+        for file in (project / "outputs/runs/toy").glob("coin-*/provenance.json"):
+            file.write_text(damage)
+        (figures / "drawn.json").write_text(damage)
+        (figures / "c.png").unlink()
+        assert main(call) == 0
+        assert (figures / "c.png").exists()
+    (figures / "c.pdf").unlink()
+    assert main(call) == 0 and (figures / "c.pdf").exists()
+
+
+def test_a_figure_that_fails_is_told_and_left_out(project, capsys):
+    table = project / "reproduce/toy/coins.yaml"
+    curves = "{name: c, _target_: jumpbench.tables.figures.curves, metrics: [mean], x: n, y: 1}"
+    table.write_text(table.read_text() + f"figures: [{curves}]\n")
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    assert "figure 'c' of toy/coins is not drawn: TypeError" in capsys.readouterr().err
+
+
+def test_status_and_list_for_programs(project, capsys):
+    assert main(["status", "toy/coins", "scale=smoke", "rows=fair", "--json"]) == 1
+    content = json.loads(capsys.readouterr().out)
+    assert content["missing"] == 2 and content["runs"][0]["run"].startswith("toy/coin-")
+    assert content["runs"][0]["fills"] == ["fair / small n"]
+    assert main(["list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["tables"]
+    assert [(t["table"], t["scales"]["small"]) for t in listed] == [("toy/coins", "paper setting")]
+
+
+def test_ids_are_never_broken(project, capsys, monkeypatch):
+    for width in ("40", "60", "80", "160"):
+        monkeypatch.setenv("COLUMNS", width)
+        assert main(["status", "toy/coins", "scale=smoke"]) == 1
+        assert plan_run("toy/coin").id in capsys.readouterr().out
+        assert main(["list"]) == 0
+        assert "toy/coins" in capsys.readouterr().out

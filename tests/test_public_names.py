@@ -1,0 +1,42 @@
+"""The names that packages of mathematics offer, and what asking for one costs."""
+
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+PACKAGES = ["metrics", "networks", "processes", "samplers", "targets"]
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_every_public_name_is_there_and_hides_no_module(name):
+    package = import_module(f"jumpbench.{name}")
+    modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    assert package.__all__ and not modules & set(package.__all__)
+    for public in package.__all__:
+        assert getattr(package, public) is not None
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        package.nothing_like_it  # noqa: B018
+
+
+def test_mathematics_needs_torch_alone():
+    """All modules of the five packages and of the tensor routines, in a fresh process."""
+    code = """
+import pkgutil, sys
+from importlib import import_module
+import torch
+before = set(sys.modules)
+import jumpbench.samplers, jumpbench.metrics, jumpbench.processes, jumpbench.targets
+assert not [m for m in set(sys.modules) - before if not m.startswith("jumpbench")]
+for package in ("kernels", "metrics", "networks", "processes", "samplers", "targets"):
+    root = import_module(f"jumpbench.{package}")
+    for module in pkgutil.walk_packages(root.__path__, root.__name__ + "."):
+        import_module(module.name)
+foreign = {name.split(".")[0] for name in sys.modules}
+heavy = {"torchmetrics", "torchvision", "scipy", "lightning", "hydra", "matplotlib"}
+print(sorted(foreign & heavy))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
