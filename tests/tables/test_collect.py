@@ -164,7 +164,7 @@ def test_one_seed_has_the_stated_spread_or_none():
 def test_hundred_percent_can_hold():
     """Three seeds of 4,000 lists without a miss: more than 99.9 percent, and no assumed spread."""
     metric = Metric("m", better="higher", seed_std=0.5, bounds=(0.0, 100.0))
-    spread, error, df = uncertainty(metric, [100.0] * 3, 4000, None)
+    _, error, df = uncertainty(metric, [100.0] * 3, 4000, None)
     assert error == pytest.approx(100 / 12_000) and df == 2
     assert uncertainty(metric, [99.95] * 3, 4000, None)[0] == 0.5
 
