@@ -22,8 +22,9 @@ import torch
 from common import as_in_a_run, compare, record, seconds
 from plain_lattice import PlainController, PlainCorrector
 
+from jumpbench.methods.dasbs.bridge import Pairs, Reference
 from jumpbench.methods.dasbs.losses import controller_divergence
-from jumpbench.methods.dasbs.matching import AdjointMatching, Pairs, Reference
+from jumpbench.methods.dasbs.matching import AdjointMatching
 from jumpbench.methods.dasbs.sampler import Grid, simulate
 from jumpbench.networks.lattice_transformer import LatticeController, LatticeCorrector
 from jumpbench.processes.schedules import ModifiedLogLinear

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from jumpbench.methods.dasbs.matching import Reference
+from jumpbench.methods.dasbs.bridge import Reference
 from jumpbench.processes.schedules import ModifiedLogLinear, Schedule
 from jumpbench.processes.uniform import UniformProcess
 from jumpbench.targets.enumeration import all_states

@@ -14,37 +14,49 @@ APPENDIX = {
     if table["id"] == "appendix_c2"
     for cell in table["cells"]
 }
+BETAS = {"ising": (0.28, 0.4407, 0.6), "potts": (0.9, 1.0986, 1.3)}
 
 
 @pytest.mark.parametrize("model", ["ising", "potts"])
-@pytest.mark.parametrize("temperature", ["high", "critical", "low"])
+@pytest.mark.parametrize("temperature", ["hot", "cold"])
 def test_main_runs_as_the_text_has_them(model, temperature):
-    config = plan_run(f"dasbs/{model}", [f"+regime={model}_{temperature}_text"]).config
+    config = plan_run(f"dasbs/{model}", [f"+regime=text_{temperature}"]).config
     method, network = config["method"], config["network"]
-    hot = temperature == "high"
+    hot = temperature == "hot"
     where = "beta_high" if hot else "beta_critical and beta_low"
+    both = method["controller"], method["corrector"]
     main = {
         "blocks": network["controller"]["blocks"],
         "hidden dimension": network["controller"]["hidden"],
         "heads": network["controller"]["heads"],
-        "EMA decay": method["ema_decay"],
         "gamma": method["schedule"]["gamma"],
         "alpha": method["schedule"]["alpha"],
-        "controller steps per stage": method["controller_steps"],
-        "corrector steps per stage": method["corrector_steps"],
-        "pairs drawn per refresh": method["pairs"],
+        "controller steps per stage": method["controller"]["steps"],
+        "corrector steps per stage": method["corrector"]["steps"],
     }
     for row, value in main.items():
         assert value == APPENDIX[row, "main runs"], row
-    steps = method["controller_steps"] + method["corrector_steps"]
+    steps = method["controller"]["steps"] + method["corrector"]["steps"]
     assert config["trainer"]["max_steps"] == steps * APPENDIX["stages", "main runs"]
-    assert method["optimizer"]["lr"] == APPENDIX["learning rate", where]
-    assert method["buffer_size"] == APPENDIX["buffer size", where]
-    assert method["refresh_every"] == APPENDIX["gradient steps between refreshes", where]
+    for part in both:
+        assert part["pairs"] == APPENDIX["pairs drawn per refresh", "main runs"]
+        assert part["optimizer"]["lr"] == APPENDIX["learning rate", where]
+        assert part["buffer_size"] == APPENDIX["buffer size", where]
+        assert part["refresh_every"] == APPENDIX["gradient steps between refreshes", where]
     assert network["corrector"]["blocks"] == network["controller"]["blocks"]
-    cold = ("ConstantSource", "DenoisingMatching")
-    found = (method["source"]["_target_"], method["corrector_matching"]["_target_"])
-    assert all(name.endswith(c) != hot for name, c in zip(found, cold, strict=True))
+    source, matching = method["source"], method["corrector"]["matching"]
+    assert source["_target_"].endswith("ConstantSource") != hot
+    assert matching["_target_"].endswith("DenoisingMatching") != hot
+    assert method["controller"]["matching"]["_target_"].endswith("AdjointMatching")
+
+
+def test_the_decay_of_the_average_is_the_stated_one():
+    from inspect import signature
+
+    from jumpbench.methods.dasbs.matcher import Matcher
+
+    stated = APPENDIX["EMA decay", "main runs"]
+    assert signature(Matcher).parameters["ema_decay"].default == stated
 
 
 @pytest.mark.parametrize(
@@ -53,16 +65,17 @@ def test_main_runs_as_the_text_has_them(model, temperature):
 def test_ablations_as_the_text_has_them(experiment, where):
     config = plan_run(f"dasbs/{experiment}").config
     method = config["method"]
+    controller, corrector = method["controller"], method["corrector"] or {}
     values = {
         "blocks": config["network"]["controller"]["blocks"],
-        "batch size": method["pairs"],
-        "times per pair": method["times"],
-        "buffer size": method["buffer_size"],
-        "gradient steps between refreshes": method["refresh_every"],
+        "batch size": controller["pairs"],
+        "times per pair": controller["times"],
+        "buffer size": controller["buffer_size"],
+        "gradient steps between refreshes": controller["refresh_every"],
         "steps": config["trainer"]["max_steps"],
         "NFE": method["n_steps"],
-        "controller steps per stage": method["controller_steps"],
-        "corrector steps per stage": method["corrector_steps"],
+        "controller steps per stage": controller["steps"],
+        "corrector steps per stage": corrector.get("steps"),
     }
     stated = {row: value for row, value in values.items() if (row, where) in APPENDIX}
     assert len(stated) >= 7
@@ -70,19 +83,50 @@ def test_ablations_as_the_text_has_them(experiment, where):
         assert value == APPENDIX[row, where], row
 
 
-def test_every_regime_of_the_table_reaches_its_temperature():
-    for model, betas in (("ising", (0.28, 0.4407, 0.6)), ("potts", (0.9, 1.0986, 1.3))):
-        for name, beta in zip(("high", "critical", "low"), betas, strict=True):
-            for text in ("", "_text"):
-                run = plan_run(f"dasbs/{model}", [f"+regime={model}_{name}{text}"])
-                assert run.config["target"]["beta"] == beta
-                assert run.needs["ground_truth"].config["target"] == run.config["target"]
+@pytest.mark.parametrize("model", BETAS)
+def test_released_regimes_reach_their_temperature_and_source(model):
+    for name, beta in zip(("critical", "low"), BETAS[model][1:], strict=True):
+        method = (run := plan_run(f"dasbs/{model}", [f"+regime={model}_{name}"])).config["method"]
+        assert run.config["target"]["beta"] == beta
+        assert method["source"]["_target_"].endswith("ConstantSource")
+        assert method["corrector"]["matching"]["_target_"].endswith("DenoisingMatching")
+        assert method["corrector"]["optimizer"] == method["controller"]["optimizer"]
 
 
-def test_the_plain_experiments_are_the_hottest_released_regimes():
-    for model in ("ising", "potts"):
-        plain, regime = (
-            plan_run(f"dasbs/{model}"),
-            plan_run(f"dasbs/{model}", [f"+regime={model}_high"]),
-        )
-        assert plain.hash == regime.hash
+EXPERIMENTS = ("ising", "potts", "udns", "leaps", "mdns", "metropolis", "swendsen_wang")
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+@pytest.mark.parametrize(
+    "change", ["target.beta=0.7", "target.coupling=0.5", "target.size=8", "target.field=0.1"]
+)
+def test_a_run_is_judged_by_the_truth_of_its_own_target(experiment, change):
+    if experiment == "potts" and change.startswith("target.field"):
+        pytest.skip("Potts has no field")
+    run = plan_run(f"dasbs/{experiment}", [change])
+    truth = run.needs["ground_truth"]
+    assert truth.config["target"] == run.config["target"]
+    evaluation = run.config["method"]["evaluation"]
+    assert evaluation["ground_truth"] == f"run:{truth.hash}"
+    assert evaluation["target"] == run.config["target"] == run.config["method"]["target"]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("mdns", ["network=masked_perceptron", "network.layers=1", "method.batch_size=64"]),
+        ("leaps", ["network=equivariant_perceptron", "network.hidden=8", "method.n_chains=8"]),
+        ("udns", ["network=state_perceptron", "network.controller.layers=1", "target.field=0.1"]),
+        ("leaps", ["target=potts", "target.n_states=3", "method.n_metropolis=9"]),
+    ],
+)
+def test_a_warm_start_needs_the_very_run_of_the_hot_column(name, changes):
+    """Whatever is overridden in network, method or target is the hotter run's too."""
+    common = [*changes, "target.size=4", "method.optimizer.lr=0.002", "trainer.max_steps=77"]
+    if name == "udns":
+        common = [c.replace("method.optimizer", "method.controller.optimizer") for c in common]
+    hot = plan_run(f"dasbs/{name}", [*common, "target.beta=0.28"], seed=3)
+    cold = plan_run(f"dasbs/{name}", [*common, "target.beta=1.0", "+regime=warm_start"], seed=3)
+    assert cold.needs["hotter"].hash == hot.hash
+    assert cold.config["method"]["warm_start"] == f"run:{hot.hash}"
+    assert hot.config["method"]["warm_start"] is None

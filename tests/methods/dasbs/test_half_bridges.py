@@ -3,9 +3,9 @@
 from itertools import pairwise
 
 import torch
-from jumpbench.methods.dasbs.exact import total_variation
 
 from jumpbench.methods.dasbs.matching import adjoint_log_target
+from jumpbench.methods.dasbs.tau_leaping_law import total_variation
 from jumpbench.processes.schedules import as_tensor
 
 

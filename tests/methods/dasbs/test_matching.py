@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from jumpbench.methods.dasbs.bridge import Pairs
 from jumpbench.methods.dasbs.losses import (
     controller_divergence,
     corrector_divergence,
@@ -11,7 +12,6 @@ from jumpbench.methods.dasbs.losses import (
 from jumpbench.methods.dasbs.matching import (
     AdjointMatching,
     DenoisingMatching,
-    Pairs,
     adjoint_log_target,
     bregman,
     denoising_log_target,

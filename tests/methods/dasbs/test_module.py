@@ -10,9 +10,11 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 from jumpbench.data.steps import Steps
 from jumpbench.errors import UserError
+from jumpbench.evaluations.lattice import TargetEvaluation
+from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import DenoisingMatching
 from jumpbench.methods.dasbs.module import DASBS
-from jumpbench.methods.dasbs.probes import EnergyLaw, ExactLaw, Quality
+from jumpbench.methods.dasbs.probes import AtStageEnds, Every, ExactLaw, Quality
 from jumpbench.methods.dasbs.sources import ConstantSource
 from jumpbench.networks.state_perceptron import StatePerceptron
 from jumpbench.processes.schedules import ModifiedLogLinear
@@ -20,20 +22,26 @@ from jumpbench.targets.base import Target
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.potts import Potts
 
-SMALL = {"pairs": 64, "times": 4, "buffer_size": 256, "refresh_every": 10, "n_steps": 20}
+SMALL = {"pairs": 64, "times": 4, "buffer_size": 256, "refresh_every": 10}
+ADAM = partial(torch.optim.AdamW, lr=2e-3, weight_decay=0.0)
 
 
-def make(target, memoryless=False, hidden=64, **changes):
+def make(target, memoryless=False, hidden=64, steps=(500, 250), corrector=None, **changes):
+    """A small DASBS; ``steps`` of the two phases, ``corrector`` changes its matcher alone."""
+    names = [*SMALL, "matching", "reweight", "optimizer"]
+    both = {"optimizer": ADAM} | SMALL | {k: changes.pop(k) for k in names if k in changes}
+    network = partial(StatePerceptron, hidden=hidden)
     settings = {
         "schedule": ModifiedLogLinear(1.0, 0.0 if memoryless else 0.5),
-        "controller": partial(StatePerceptron, hidden=hidden),
-        "corrector": None
-        if memoryless
-        else partial(StatePerceptron, hidden=hidden, harmonics=None),
+        "controller": partial(Matcher, network=network, steps=steps[0], **both),
         "start": 0.01 if memoryless else 0.0,
-        "optimizer": partial(torch.optim.AdamW, lr=2e-3, weight_decay=0.0),
-        **SMALL,
+        "n_steps": 20,
+        "evaluation": TargetEvaluation(target),
     }
+    if not memoryless:
+        both = both | {"matching": None} | (corrector or {})
+        network = partial(network, harmonics=None)
+        settings["corrector"] = partial(Matcher, network=network, steps=steps[1], **both)
     return DASBS(target, **(settings | changes))
 
 
@@ -66,20 +74,21 @@ class Peaks(Target):
 def test_samples_a_users_own_energy():
     method = make(
         Peaks(length=4, n_states=3),
-        controller_steps=150,
-        corrector_steps=50,
-        stage_probes=[ExactLaw()],
+        steps=(150, 50),
+        probes=[AtStageEnds(ExactLaw())],
     )
     before = float(ExactLaw()(method, None)["tv"])
     trainer = train(method, 400)
     trainer.test(method, Steps(2), verbose=False)
-    metrics = trainer.callback_metrics
+    metrics = method.results
     assert before > 0.5
-    assert metrics["test/tv@2"] < 0.15
-    assert metrics["test/tv"] == metrics["test/tv@2"]
-    assert metrics["test/n_samples"] == 1024
-    assert metrics["test/invalid"] < 0.02
-    assert 0.3 < metrics["test/jumps_per_site"] < 1.5
+    assert metrics["tv@2"] < 0.15
+    assert metrics["tv"] == metrics["tv@2"]
+    assert metrics["n_samples"] == 1024
+    assert metrics["network_evaluations"] == metrics["sequential_steps"] == 20
+    assert metrics["energy_evaluations"] == 0
+    assert metrics["invalid"] < 0.02
+    assert 0.3 < metrics["jumps_per_site"] < 1.5
     assert method.artifacts["samples"].shape == (1024, 4)
     assert method.artifacts["curves"].keys() == method.curves.keys()
 
@@ -88,10 +97,11 @@ def test_the_shift_decides_whether_three_symbols_are_learned(monkeypatch):
     """Potts with N = 3, where the reversed shift is another thing than the right one."""
 
     def energy_error():
-        method = make(Potts(3, 3, beta=1.005), controller_steps=150, hidden=128)
+        target = Potts(3, 3, beta=1.005)
+        evaluation = TargetEvaluation(target, exact_energies=True)
+        method = make(target, steps=(150, 1), hidden=128, evaluation=evaluation)
         train(method, 150)
-        law = EnergyLaw(2048)(method, torch.Generator().manual_seed(0))
-        return float(law["energy_tv"])
+        return Quality(2048)(method, torch.Generator().manual_seed(0))["energy_tv"]
 
     def reverse(ratios, pole, at):
         index = ((pole + at)[..., None] - torch.arange(3)) % 3
@@ -110,14 +120,15 @@ def test_cold_start_from_constant_configurations():
         Ising(3, 0.6),
         schedule=ModifiedLogLinear(0.25, 0.5),
         source=ConstantSource,
-        corrector_matching=DenoisingMatching(),
-        controller_steps=150,
-        corrector_steps=75,
-        stage_probes=[ExactLaw()],
+        corrector={"matching": DenoisingMatching()},
+        steps=(150, 75),
+        probes=[AtStageEnds(ExactLaw())],
     )
     train(method, 450)
     assert method.curves["tv@2"] < 0.08
-    magnetisation = (2 * method.sample(2000, torch.Generator().manual_seed(1)).end - 1.0).mean(1)
+    magnetisation = (2 * method.sample(2000, torch.Generator().manual_seed(1)).samples - 1.0).mean(
+        1
+    )
     # Both signs are ground states: the mean is 0 up to sampling and training error.
     assert magnetisation.mean().abs() < 0.15
 
@@ -126,19 +137,19 @@ def test_memoryless_training_reports_ess_and_log_z():
     method = make(
         Ising(3, 0.28),
         memoryless=True,
-        controller_matching=DenoisingMatching(),
+        matching=DenoisingMatching(),
         reweight=True,
-        controller_steps=60,
-        curve_probes=[Quality(256)],
-        curve_every=30,
+        steps=(60, 0),
+        probes=[Every(30, Quality(256))],
         n_steps=50,
     )
     trainer = train(method, 60)
     trainer.test(method, Steps(4), verbose=False)
-    metrics = trainer.callback_metrics
+    metrics = method.results
+    assert metrics["energy_evaluations"] == 1
     assert {"ess@30", "ess@60", "log_z@60"} <= method.curves.keys()
-    assert 0 < metrics["test/ess"] < 1
-    assert abs(metrics["test/log_z"] - 7.178078) < 5 * metrics["test/log_z_error"] + 0.05
+    assert 0 < metrics["ess"] < 1
+    assert abs(metrics["log_z"] - 7.178078) < 5 * metrics["log_z_error"] + 0.05
 
 
 @pytest.mark.parametrize("warm", [False, True])
@@ -149,12 +160,10 @@ def test_resumed_training_is_the_uninterrupted_one(tmp_path, warm):
         return make(
             Ising(3, 0.28),
             hidden=16,
-            controller_steps=11,
-            corrector_steps=7,
+            steps=(11, 7),
             buffer_size=100,
             refresh_every=4,
-            curve_probes=[Quality(64)],
-            curve_every=10,
+            probes=[Every(10, Quality(64))],
             **(start | changes),
         )
 
@@ -176,28 +185,28 @@ def test_resumed_training_is_the_uninterrupted_one(tmp_path, warm):
             assert torch.equal(a[name], b[name]), name
         else:
             assert a[name] == b[name], name
-    assert whole.curves == second.curves
-    assert len(whole.curves) == 4 * 2
+    assert whole.spent == second.spent
+    for name, value in whole.curves.items():
+        assert second.curves[name] == value or name.startswith("sample_seconds")
+    assert {"jumps_per_site@10", "jumps_per_site@40"} <= whole.curves.keys()
 
 
 def test_phase_ends_copy_the_average_and_stage_one_needs_no_corrector():
-    method = make(Ising(3, 0.28), hidden=8, controller_steps=5, corrector_steps=3)
+    method = make(Ising(3, 0.28), hidden=8, steps=(5, 3))
     asked = []
-    forward = method.corrector_average.network.forward
-    method.corrector_average.network.forward = lambda *x: asked.append(1) or forward(*x)
+    forward = method.corrector.average.network.forward
+    method.corrector.average.network.forward = lambda *x: asked.append(1) or forward(*x)
     train(method, 8)
     assert not asked
-    for network, average in (
-        (method.controller, method.controller_average),
-        (method.corrector, method.corrector_average),
-    ):
-        for p, q in zip(network.parameters(), average.network.parameters(), strict=True):
+    for matcher in method.matchers.values():
+        networks = (matcher.network, matcher.average.network)
+        for p, q in zip(*(n.parameters() for n in networks), strict=True):
             assert torch.equal(p, q)
-    assert method.buffer.size == 64  # the corrector phase emptied it, and drew one batch
+    assert method.corrector.buffer.size == 64  # the phase began with one batch of its own
 
-    method = make(Ising(3, 0.28), hidden=8, controller_steps=5, corrector_steps=3)
-    forward = method.corrector_average.network.forward
-    method.corrector_average.network.forward = lambda *x: asked.append(1) or forward(*x)
+    method = make(Ising(3, 0.28), hidden=8, steps=(5, 3))
+    forward = method.corrector.average.network.forward
+    method.corrector.average.network.forward = lambda *x: asked.append(1) or forward(*x)
     train(method, 9)
     assert len(asked) == 1
 
@@ -209,9 +218,7 @@ def test_a_compiler_wraps_every_network_that_is_called():
         wrapped.append(type(module).__name__)
         return module.forward
 
-    train(
-        make(Ising(3, 0.28), hidden=8, compiler=compiler, controller_steps=2, corrector_steps=2), 6
-    )
+    train(make(Ising(3, 0.28), hidden=8, compiler=compiler, steps=(2, 2)), 6)
     assert sorted(wrapped) == ["RampedAverage", "RampedAverage", *["StatePerceptron"] * 2]
 
 
@@ -227,11 +234,15 @@ class TestRefusals:
 
     def test_settings_that_cannot_work(self):
         self.refuse("does not reach every state", source=ConstantSource)
-        self.refuse("must be memoryless", corrector=None)
+        self.refuse("must be memoryless", memoryless=True, schedule=ModifiedLogLinear())
         self.refuse("path weights say nothing", reweight=True)
-        self.refuse("only through path weights", controller_matching=DenoisingMatching())
+        self.refuse("only through path weights", matching=DenoisingMatching())
         self.refuse("cannot hold", buffer_size=32)
         self.refuse("must be at least 1", times=0)
+        self.refuse("must be at least 1", steps=(0, 1))
+        self.refuse("without end", steps=(5, None))
+        with pytest.raises(UserError, match="must be at least 1"):
+            Every(0, ExactLaw())
         self.refuse("start from the uniform source", memoryless=True, source=ConstantSource)
         self.refuse("infinite noise", ValueError, memoryless=True, start=0.0)
         self.refuse("n_steps >= 1", ValueError, n_steps=0)
@@ -252,19 +263,21 @@ class TestRefusals:
 
 
 def test_a_warm_start_takes_over_the_averaged_weights(tmp_path):
-    settings = {"hidden": 8, "controller_steps": 3, "corrector_steps": 2}
+    settings = {"hidden": 8, "steps": (3, 2)}
     hot = make(Ising(3, 0.28), **settings)
     trainer = train(hot, 5)
     trainer.save_checkpoint(tmp_path / "checkpoints" / "last.ckpt")
     still = {"optimizer": partial(torch.optim.SGD, lr=0.0)}
     cold = make(Ising(3, 0.4), seed=1, warm_start=str(tmp_path), **settings | still)
     with pytest.raises(AssertionError):
-        torch.testing.assert_close(cold.controller.state_dict(), hot.controller.state_dict())
+        torch.testing.assert_close(
+            cold.controller.network.state_dict(), hot.controller.network.state_dict()
+        )
     train(cold, 5)
     for name in ("controller", "corrector"):
-        wanted = getattr(hot, f"{name}_average").network.state_dict()
-        torch.testing.assert_close(getattr(cold, name).state_dict(), wanted)
-        torch.testing.assert_close(getattr(cold, f"{name}_average").network.state_dict(), wanted)
+        wanted, got = hot.matchers[name].average.network, cold.matchers[name]
+        for network in (got.network, got.average.network):
+            torch.testing.assert_close(network.state_dict(), wanted.state_dict())
     with pytest.raises(UserError, match="is missing"):
         train(make(Ising(3, 0.4), warm_start=str(tmp_path / "nowhere"), **settings), 1)
 
@@ -275,4 +288,4 @@ def test_the_example_of_the_readme_runs():
     assert "max_steps=400" in example
     names = {}
     exec(example.replace("max_steps=400", "max_steps=3"), names)
-    assert names["samples"].shape == (4096, 4)
+    assert names["draws"].samples.shape == (4096, 4)

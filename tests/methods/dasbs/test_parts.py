@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from jumpbench.methods.dasbs.averaging import RampedAverage
 from torch import nn
 
+from jumpbench.methods.averaging import RampedAverage
+from jumpbench.methods.dasbs.bridge import Pairs
 from jumpbench.methods.dasbs.buffer import PairBuffer
-from jumpbench.methods.dasbs.matching import Pairs
 from jumpbench.methods.dasbs.sources import ConstantSource, UniformSource
 from jumpbench.methods.dasbs.stages import Stages
 from jumpbench.targets.enumeration import enumerate_law
@@ -83,6 +83,8 @@ def test_order_of_phases():
     assert [p.index for p in places] == [0, 1, 2, 0, 1] * 2
     assert [p.is_last for p in places] == [False, False, True, False, True] * 2
     assert [Stages(2).place(step).stage for step in range(5)] == [1, 1, 2, 2, 3]
+    endless = [Stages(None).place(step) for step in (0, 10**6)]
+    assert [p.stage for p in endless] == [1, 1] and not any(p.is_last for p in endless)
     with pytest.raises(ValueError, match="controller_steps"):
         Stages(0)
 

@@ -4,16 +4,11 @@ from itertools import pairwise
 
 import pytest
 import torch
-from jumpbench.methods.dasbs.exact import (
-    energy_law,
-    energy_levels,
-    sampler_law,
-    total_variation,
-)
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from jumpbench.methods.dasbs.matching import Reference
-from jumpbench.methods.dasbs.sampler import Grid, Paths, simulate
+from jumpbench.methods.dasbs.bridge import Reference
+from jumpbench.methods.dasbs.sampler import Grid, simulate
+from jumpbench.methods.dasbs.tau_leaping_law import sampler_law, total_variation
 from jumpbench.processes.schedules import ModifiedLogLinear
 from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.weights import effective_sample_size, log_normaliser
@@ -140,18 +135,3 @@ def test_the_loop_never_asks_the_device_for_a_value():
             return torch.zeros(*x.shape, 3, device="cuda") * t[:, None, None]
 
         assert simulate(control, x, grid, reference, None, True, True).end.shape == (5, 4)
-
-
-def test_batches_of_paths_are_joined():
-    part = Paths(*(torch.full((2, 3), i) for i in (0, 1)), torch.zeros(2), torch.ones(2))
-    joined = Paths.concatenate([part, part])
-    assert joined.end.shape == (4, 3)
-    assert joined.log_reference is None
-
-
-def test_energy_laws_put_every_state_at_its_level():
-    energy = torch.tensor([-1.0, 2.0, -1.0000001, 0.5])
-    levels = energy_levels(energy)
-    assert levels.tolist() == [-1.0, 0.5, 2.0]
-    weight = torch.tensor([0.1, 0.2, 0.3, 0.4])
-    assert energy_law(energy, weight, levels).tolist() == pytest.approx([0.4, 0.4, 0.2])

@@ -5,14 +5,15 @@ from functools import partial
 
 import pytest
 import torch
-from jumpbench.methods.dasbs.baselines.leaps import LEAPS
-from jumpbench.methods.dasbs.baselines.mdns import MDNS
 from lightning import Trainer
 from torch import nn
 
 from jumpbench.data.steps import Steps
+from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import DenoisingMatching
 from jumpbench.methods.dasbs.module import DASBS
+from jumpbench.methods.unnormalised.leaps import LEAPS
+from jumpbench.methods.unnormalised.mdns import MDNS
 from jumpbench.networks.free_energy import FreeEnergy
 from jumpbench.networks.locally_equivariant import LocallyEquivariantPerceptron
 from jumpbench.networks.state_perceptron import StatePerceptron
@@ -37,28 +38,34 @@ class Energy(Target, nn.Module):
 
 PERCEPTRON = partial(StatePerceptron, hidden=16)
 ADAM = partial(torch.optim.Adam, lr=5e-3)
-PATHS = {"pairs": 16, "times": 2, "buffer_size": 32, "refresh_every": 5, "n_steps": 10}
+MATCHER = partial(
+    Matcher, optimizer=ADAM, pairs=16, times=2, buffer_size=32, refresh_every=5, steps=10
+)
 METHODS = {
     "DASBS": partial(
-        DASBS, schedule=ModifiedLogLinear(), controller=PERCEPTRON,
-        corrector=partial(PERCEPTRON, harmonics=None), controller_steps=10, corrector_steps=5,
-        **PATHS,
+        DASBS, schedule=ModifiedLogLinear(), n_steps=10,
+        controller=partial(MATCHER, network=PERCEPTRON),
+        corrector=partial(MATCHER, network=partial(PERCEPTRON, harmonics=None)),
     ),
     "UDNS": partial(
-        DASBS, schedule=ModifiedLogLinear(alpha=0.0), start=0.01, controller=PERCEPTRON,
-        corrector=None, controller_matching=DenoisingMatching(), reweight=True, **PATHS,
+        DASBS, schedule=ModifiedLogLinear(alpha=0.0), start=0.01, n_steps=10,
+        controller=partial(
+            MATCHER, network=PERCEPTRON, matching=DenoisingMatching(), reweight=True
+        ),
     ),
     "LEAPS": partial(
-        LEAPS, network=partial(LocallyEquivariantPerceptron, hidden=8), n_steps=4, n_chains=16,
-        free_energy=partial(FreeEnergy, hidden=8, depth=1), batch_size=16, stored_rollouts=2,
-        refresh_every=5, horizon_steps=10, n_metropolis=1,
+        LEAPS, optimizer=ADAM, network=partial(LocallyEquivariantPerceptron, hidden=8), n_steps=4,
+        n_chains=16, free_energy=partial(FreeEnergy, hidden=8, depth=1), batch_size=16,
+        stored_rollouts=2, refresh_every=5, horizon_steps=10, n_metropolis=1,
     ),
-    "MDNS": partial(MDNS, network=partial(PERCEPTRON, harmonics=None), batch_size=16),
+    "MDNS": partial(
+        MDNS, optimizer=ADAM, network=partial(PERCEPTRON, harmonics=None), batch_size=16
+    ),
 }  # fmt: skip
 
 
 def fitted(name, target, steps=30):
-    method = METHODS[name](target=target, optimizer=ADAM)
+    method = METHODS[name](target=target)
     before = {name: weight.detach().clone() for name, weight in method.named_parameters()}
     trainer = Trainer(
         max_steps=steps, max_epochs=-1, accelerator="cpu", logger=False, enable_checkpointing=False,
@@ -88,6 +95,6 @@ def test_a_module_target_stays_as_it_is_to_the_last_bit(name):
 
 def test_a_module_target_moves_along_with_its_sampler():
     target = Energy()
-    METHODS["MDNS"](target=target, optimizer=ADAM).double()
+    METHODS["MDNS"](target=target).double()
     assert target.scale.dtype == torch.float64
     assert target.layers[0].weight.dtype == torch.float64

@@ -84,9 +84,7 @@ class DASBS(TargetSampler):
         self._check()
         self.start = start
         self.grid = Grid.uniform(schedule, n_steps, start)
-        self.stages = Stages(
-            self.controller.steps, 0 if self.memoryless else self.corrector.steps or 0
-        )
+        self.stages = Stages(self.controller.steps, 0 if self.memoryless else self.corrector.steps)
         self.probes = probes
         self.curves: dict[str, float] = {}
         for matcher in self.matchers.values():
@@ -98,6 +96,8 @@ class DASBS(TargetSampler):
 
     def _check(self) -> None:
         """Combinations that cannot work."""
+        if not self.memoryless and None in (self.controller.steps, self.corrector.steps):
+            raise UserError("a phase without end (steps=null) leaves the other network untrained")
         controller, memory = self.controller, self.reference.memory
         if self.memoryless and memory > MEMORYLESS:
             raise UserError(

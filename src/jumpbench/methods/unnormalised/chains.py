@@ -59,7 +59,7 @@ class Chains(TargetSampler):
                 f"{collections}, {burn_in}, {spacing} and {seconds}"
             )
         if seconds and not burn_in:
-            raise UserError("a budget of seconds repeats the burn-in: set burn_in >= 1")
+            raise UserError("chains with a budget of seconds repeat the burn-in: set burn_in >= 1")
         self.kernel = kernel
         self.collections = collections
         self.burn_in = burn_in

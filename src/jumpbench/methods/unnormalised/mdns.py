@@ -71,6 +71,7 @@ class MDNS(NetworkSampler):
         states, log_weights = self._unmask(self.average.network, n, generator, meter)
         return Draws(states, log_weights, meter.per_sample(n, self.target.length))
 
+    @torch.no_grad()
     def _unmask(
         self, network: nn.Module, n: int, generator: torch.Generator, meter: Meter
     ) -> tuple[Tensor, Tensor]:

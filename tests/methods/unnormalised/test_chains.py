@@ -1,0 +1,147 @@
+import math
+
+import lightning
+import pytest
+import torch
+
+from jumpbench.data.steps import Steps
+from jumpbench.errors import UserError
+from jumpbench.evaluations.lattice import TargetEvaluation
+from jumpbench.methods.base import ARTIFACTS
+from jumpbench.methods.unnormalised.chains import Chains
+from jumpbench.methods.unnormalised.ground_truth import GroundTruth
+from jumpbench.samplers.clusters.swendsen_wang import SwendsenWang
+from jumpbench.samplers.mcmc.lattice_metropolis import LatticeMetropolis
+from jumpbench.targets.enumeration import enumerate_law
+from jumpbench.targets.ising import Ising
+from jumpbench.targets.potts import Potts
+
+SMALL = {"chains_per_batch": 64, "collections": 16}
+
+
+def run(method, n_test_batches=1):
+    trainer = lightning.Trainer(
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    trainer.test(method, datamodule=Steps(n_test_batches), verbose=False)
+    return method.results
+
+
+def judged(target, ground_truth=None):
+    return {"target": target, "evaluation": TargetEvaluation(target, ground_truth)}
+
+
+@pytest.mark.parametrize("target", [Ising(4, 0.4407), Potts(3, 3, 1.005)])
+def test_the_ground_truth_checks_itself_and_is_right(target):
+    method = GroundTruth(**judged(target), burn_in=50, spacing=2, **SMALL)
+    logged = run(method)
+    samples = method.artifacts["samples"]
+    assert samples.dtype == torch.uint8 and samples.shape == (1024, target.length)
+    assert logged["n_samples"] == 1024 and logged["converged"] == 1
+    assert logged["rhat"] <= 1.02 and logged["tau"] <= 1.3
+    spent = 50 + sum(16 * 2 * 2**k for k in range(int(logged["rounds"])))
+    assert logged["moves_per_chain"] == spent
+    assert logged["sequential_steps"] == logged["energy_evaluations"] == spent / 16
+    law = enumerate_law(target)
+    energies = target.energy(law.states)
+    error = law.std(energies) * math.sqrt(1.3 / 1024)
+    assert abs(float(target.energy(samples).mean()) - law.mean(energies)) < 4 * error
+
+
+def test_an_impatient_ground_truth_fails_or_says_so():
+    # Far below the transition one sweep from half ordered, half uniform starts is not enough.
+    arguments = {"burn_in": 0, "spacing": 1, "max_rounds": 1, "max_rhat": 1.0001, **SMALL}
+    with pytest.raises(UserError, match="R-hat"):
+        run(GroundTruth(**judged(Ising(12, 0.4407)), **arguments))
+    logged = run(GroundTruth(**judged(Ising(12, 0.4407)), strict=False, **arguments))
+    assert logged["converged"] == 0 and logged["rhat"] > 1.0001
+
+
+def test_half_of_the_ground_truth_starts_ordered():
+    method = GroundTruth(Potts(4, 3, 0.5), **SMALL)
+    x = method.start(64, torch.Generator().manual_seed(0))
+    ordered = (x == x[:, :1]).all(-1)
+    assert ordered[::2].all() and not ordered[1::2].any()
+    assert len(x[::2, 0].unique()) == 3
+
+
+def test_baselines_against_the_ground_truth(tmp_path):
+    target = Potts(4, 3, 0.8)
+    truth = GroundTruth(target, burn_in=50, spacing=4, **SMALL)
+    run(truth)
+    torch.save(truth.artifacts, tmp_path / ARTIFACTS)
+    for kernel, arguments in (
+        (SwendsenWang(), {"burn_in": 40, "spacing": 4}),
+        (LatticeMetropolis(), {"burn_in": 1600, "spacing": 64}),
+    ):
+        method = Chains(**judged(target, str(tmp_path)), kernel=kernel, **arguments, **SMALL)
+        logged = run(method, n_test_batches=2)
+        assert logged["n_samples"] == 2048
+        assert method.artifacts["samples"].shape == (2048, 16)
+        for name in ("magnetization_error", "correlation_error", "energy_w2"):
+            assert logged[name] < 5 * logged[f"{name}_floor"]
+    assert logged["moves_per_chain"] == 1600 + 16 * 64
+    assert logged["energy_evaluations"] == logged["moves_per_chain"] / 16
+
+
+def test_a_short_metropolis_chain_is_far_off_and_shows_it(tmp_path):
+    target = Ising(8, 0.6)
+    truth = GroundTruth(target, burn_in=50, spacing=4, **SMALL)
+    run(truth)
+    torch.save(truth.artifacts, tmp_path / ARTIFACTS)
+    arguments = judged(target, str(tmp_path)) | {"burn_in": 64, "spacing": 8} | SMALL
+    logged = run(Chains(kernel=LatticeMetropolis(), **arguments))
+    assert logged["energy_w2"] > 10 * logged["energy_w2_floor"]
+    assert logged["rhat"] > 1.5 and logged["tau"] > 5
+
+
+def test_the_seed_decides_and_different_methods_share_no_numbers():
+    target = Ising(4, 0.3)
+    arguments = {"burn_in": 5, "spacing": 1, **SMALL}
+    samples = []
+    for seed in (1, 1, 2):
+        method = Chains(target, SwendsenWang(), seed=seed, **arguments)
+        run(method)
+        samples.append(method.artifacts["samples"])
+    assert torch.equal(samples[0], samples[1])
+    assert not torch.equal(samples[0], samples[2])
+    first, second = (
+        Chains(target, kernel, seed=1, **SMALL) for kernel in (SwendsenWang(), LatticeMetropolis())
+    )
+    draws = [method.start(64, method.test_generator(0)) for method in (first, second)]
+    assert not torch.equal(*draws)
+
+
+def test_a_budget_of_seconds_prolongs_the_burn_in():
+    arguments = {"burn_in": 50, "spacing": 1, **SMALL}
+    method = Chains(**judged(Ising(4, 0.3)), kernel=LatticeMetropolis(), seconds=0.3, **arguments)
+    logged = run(method)
+    assert logged["sample_seconds"] * logged["n_samples"] >= 0.3
+    assert logged["moves_per_chain"] > 100 and (logged["moves_per_chain"] - 16) % 50 == 0
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"collections": 3},
+        {"chains_per_batch": 0},
+        {"burn_in": -1},
+        {"spacing": 0},
+        {"seconds": -1},
+        {"seconds": 1, "burn_in": 0},
+    ],
+)
+def test_bad_counts_are_refused(bad):
+    with pytest.raises(UserError, match="chains"):
+        Chains(Ising(3, 0.3), LatticeMetropolis(), **bad)
+
+
+def test_bad_bounds_and_fields_are_refused():
+    with pytest.raises(UserError, match="max_rhat"):
+        GroundTruth(Ising(3, 0.3), max_rhat=1.0)
+    with pytest.raises(UserError, match="field"):
+        run(Chains(Ising(3, 0.3, field=0.1), SwendsenWang(), burn_in=1, spacing=1, **SMALL))
