@@ -12,11 +12,13 @@ from jumpbench.metrics.lattice import (
 )
 from jumpbench.metrics.wasserstein import wasserstein2
 from jumpbench.samplers.clusters.swendsen_wang import SwendsenWang
+from jumpbench.samplers.cost import Meter, metered
 from jumpbench.targets.base import random_states
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.kaufman import ising_torus
 from jumpbench.targets.potts import Potts
 from jumpbench.targets.tabular import Tabular
+from jumpbench.targets.tempered import Tempered
 
 
 def generator(seed=0):
@@ -159,6 +161,42 @@ def test_floors_are_what_independent_sets_show():
     # And the samples, which are perfect, lie near their floors.
     for name in ("energy_w2", "correlation_error"):
         assert metrics[name] < 2 * metrics[f"{name}_floor"]
+
+
+def test_each_bootstrap_set_has_its_own_size():
+    """Many samples against few true ones scatter like few against many: sqrt(1/B + 1/B')."""
+    target = Ising(8, 0.0)
+    floors = []
+    for n_samples, n_true in ((64, 4096), (4096, 64), (4096, 4096)):
+        x, truth = uniform(target, n_samples, 1), uniform(target, n_true, 2)
+        floors.append(lattice_metrics(target, x, truth)["magnetization_error_floor"])
+    # Means of 32 half-normals: 13 percent each. One set of a wrong size would be 5.7 times off.
+    assert floors[1] / floors[0] == pytest.approx(1, rel=0.6)
+    assert floors[1] / floors[2] == pytest.approx(5.7, rel=0.6)
+
+
+def test_order_of_samples_in_one_mode():
+    """All up, where the truth is half up and half down: |m| is right, m is not."""
+    target = Ising(3, 1.0)
+    up = torch.ones(10, 9, dtype=torch.uint8)
+    up[:, 0] = 0
+    truth = torch.cat((up, 1 - up))
+    metrics = lattice_metrics(target, up, truth)
+    assert metrics["magnetization"] == metrics["abs_magnetization"] == pytest.approx(7 / 9)
+    assert metrics["true_magnetization"] == pytest.approx(0)
+    assert metrics["true_abs_magnetization"] == pytest.approx(7 / 9)
+    assert metrics["abs_magnetization_error"] == pytest.approx(0)
+    assert metrics["mode_imbalance"] == pytest.approx(0.5)
+    potts = lattice_metrics(Potts(3, 3, 1.0), up, truth)
+    assert potts["majority_fraction"] == potts["true_majority_fraction"] == pytest.approx(8 / 9)
+
+
+def test_a_wrapped_lattice_is_judged_as_the_lattice():
+    """A metered or tempered Ising model still has its spins and energies."""
+    target, x = Ising(4, 0.3), uniform(Ising(4, 0.3), 30)
+    expected = lattice_metrics(target, x, x[:10])
+    for wrapped in (Tempered(target, 0.5), metered(target, Meter())):
+        assert lattice_metrics(wrapped, x, x[:10]) == expected
 
 
 def test_unequal_counts_have_the_floor_of_the_smaller():

@@ -2,6 +2,7 @@
 
 import torch
 
+from jumpbench.processes.masked import MaskedProcess
 from jumpbench.processes.score_entropy import denoising_score_entropy, score_entropy
 from jumpbench.processes.uniform import UniformProcess
 
@@ -71,3 +72,20 @@ def test_denoising_form_is_minimised_by_the_marginal_score():
     ratio = kernel[x0] / kernel[x0].gather(-1, xt[..., None])
     plain = (rate / n * score_entropy(true.repeat(n * n, 1, 1), ratio) * other).sum((1, 2))
     torch.testing.assert_close(value, (joint * plain).sum(), rtol=1e-10, atol=0)
+
+
+def test_a_masked_site_is_weighted_by_the_rate_into_the_mask_and_a_symbol_not_at_all():
+    """The weight of a change from x_t to v is the forward rate from v to x_t, not the one back.
+
+    Masks are reached from every symbol at rate sigma', symbols from nothing; the kernel of the
+    uniform process cannot tell the two directions apart.
+    """
+    process, rate = MaskedProcess(3), 1.3
+    noise = torch.tensor(0.7, dtype=torch.float64)
+    x0, xt = torch.tensor([[2, 1]]), torch.tensor([[3, 1]])
+    log_score = draw(1, 2, 4)
+    keep, lose = torch.exp(-noise), -torch.expm1(-noise)
+    ratio = torch.tensor([0.0, 0.0, keep / lose], dtype=torch.float64)  # p(v | x_0) / p(mask | x_0)
+    expected = rate * score_entropy(log_score[0, 0, :3], ratio).sum()
+    value = denoising_score_entropy(process, log_score, x0, xt, noise, torch.tensor(rate))
+    torch.testing.assert_close(value, expected[None], rtol=1e-7, atol=0)

@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import pytest
 import torch
 from scipy.stats import chi2
 
@@ -197,6 +198,14 @@ def test_trapezoidal_weights_are_off_by_the_square_of_the_step():
     assert 1e-7 < abs(fine) < 1e-3
     assert 3.8 < coarse / fine < 4.2
     assert drawn.cost == Cost(33, 66, 32)
+
+
+def test_a_flux_that_is_nan_is_an_error():
+    target, times = Table(2, 2), torch.linspace(0, 1, 4)
+    with pytest.raises(ValueError, match="flux or the target"):
+        annealed_rollout(
+            lambda x, t: torch.full((len(x), 2, 2), torch.nan), target, times, 5, torch.Generator()
+        )
 
 
 def test_a_target_that_is_a_module_gets_no_gradient():

@@ -5,6 +5,7 @@ import itertools
 import pytest
 import torch
 
+from jumpbench.kernels.uniforms import fill_uniform_
 from jumpbench.processes.schedules import ModifiedLogLinear
 from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.jumps import frozen, jump_law, leap, renormalise, stay
@@ -116,10 +117,33 @@ def test_rows_stay_or_renormalise_and_are_counted():
     torch.testing.assert_close(
         single[0, 0], torch.tensor([left, 0.4 * (1 - left), 0.6 * (1 - left)])
     )
-    _, info = tau_leaping(
-        lambda x, t: expected, x, [0.0, 1.0, 2.0], torch.Generator().manual_seed(0)
+    finite = expected.nan_to_num(posinf=torch.inf)
+    end, info = tau_leaping(
+        lambda x, t: finite, x, [0.0, 1.0, 2.0], torch.Generator().manual_seed(0)
     )
-    assert info.invalid.tolist() == [6]
+    assert info.invalid.tolist() == [4]
+    assert end[0, 1:].tolist() == [0, 1, 1]
+    with pytest.raises(ValueError, match="rates of a jump process are NaN"):
+        tau_leaping(lambda x, t: expected, x, [0.0, 1.0], torch.Generator().manual_seed(0))
+
+
+def test_a_uniform_number_is_never_zero():
+    """A jump of probability 1e-12 would else happen once in 2^24 sites and steps."""
+
+    class Zero(torch.Tensor):
+        """Uniform numbers at the lower end of what was asked for."""
+
+        def uniform_(self, low=0.0, high=1.0, *, generator=None):
+            return self.fill_(low)
+
+    for dtype in (F64, torch.float32):
+        u = fill_uniform_(torch.empty(3, dtype=dtype).as_subclass(Zero)).as_subclass(torch.Tensor)
+        assert (u > 0).all()
+    x, expected = torch.zeros(1, 3, dtype=torch.long), torch.full((1, 3, 2), 1e-12)
+    assert (leap(expected, x, u[None]).after == 0).all()
+    u = fill_uniform_(torch.empty(2**20), torch.Generator().manual_seed(0))
+    assert u.max() < 1 and u.min() > 0
+    assert abs(u.mean() - 0.5) < 5 / (12 * 2**20) ** 0.5
 
 
 def test_frozen_rows_are_exact_for_single_decays():

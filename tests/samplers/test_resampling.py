@@ -66,9 +66,16 @@ def test_copies_are_at_least_the_integer_part(log_weights, seed):
 
 @pytest.mark.parametrize("scheme", [systematic, residual])
 def test_equal_or_lost_weights_keep_every_particle(scheme):
-    log_weights = torch.tensor([[0.3] * 4, [-torch.inf] * 4, [torch.nan, 0, 0, 0]])
-    expected = torch.arange(4).expand(3, 4)
+    log_weights = torch.tensor([[0.3] * 4, [-torch.inf] * 4])
+    expected = torch.arange(4).expand(2, 4)
     assert torch.equal(scheme(log_weights, rng()).sort(-1).values, expected)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf])
+def test_weights_that_are_no_numbers_are_refused(scheme, bad):
+    with pytest.raises(ValueError, match=r"NaN or \+inf"):
+        scheme(torch.tensor([[bad, 0.0, 0, 0]]), rng())
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

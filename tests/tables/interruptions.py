@@ -36,7 +36,7 @@ TRAINED = {
     "MDNS warm": ("dasbs/table2", "MDNS", "beta_low=0.6", []),
     "DASBS probes": ("dasbs/exact", "DASBS*", None, []),
     "SymmetricDiffuser": ("symmetric_diffusers/table2", "SymmetricDiffusers*", None, []),
-    "DiffSort": ("symmetric_diffusers/table2", "DiffSort", None, ["+trainer.val_check_interval=2"]),
+    "DiffSort": ("symmetric_diffusers/table2", "DiffSort", None, ["trainer.val_check_interval=2"]),
     "error-free DiffSort": ("symmetric_diffusers/table2", "Error-free*", None, []),
     "Gumbel-Sinkhorn": ("symmetric_diffusers/table1", "Gumbel*", None, []),
     "SEDD": ("symmetric_diffusers/table5", "SEDD", None, []),

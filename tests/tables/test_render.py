@@ -1,13 +1,17 @@
+import csv
 import dataclasses
+import io
 import json
 
 import pytest
+from rich.console import Console
 
 from jumpbench.tables import console
-from jumpbench.tables.collect import Cell
-from jumpbench.tables.layout import blocks, counts, notes, number, show
-from jumpbench.tables.render import to_html, to_latex, to_markdown
-from jumpbench.tables.spec import Metric, load
+from jumpbench.tables.cells import Cell, Value
+from jumpbench.tables.language import Heads, Metric
+from jumpbench.tables.layout import View, blocks, cell_text, counts, notes, number
+from jumpbench.tables.render import runs_csv, to_csv, to_html, to_json, to_latex, to_markdown
+from jumpbench.tables.spec import load
 
 
 @pytest.fixture
@@ -15,7 +19,8 @@ def filled(project):
     table = load("toy/coins")
     cells = [
         Cell("fair", "small n", "mean", paper=0.5, measured=0.51234567, std=0.02, n_seeds=2,
-             n_samples=500, status="measured", verdict="match", floor=0.0223),
+             n_samples=500, status="measured", verdict="match", perfect=0.0223,
+             values=[Value(0, 0.5, "toy/a"), Value(1, 0.52469134, "toy/b")]),
         Cell("fair", "large n", "mean", paper=0.5, paper_std=0.1, status="failed", note="<b> & c"),
         Cell("elsewhere", "small n", "mean", paper=0.1, status="cited", asked=False),
     ]  # fmt: skip
@@ -25,34 +30,88 @@ def filled(project):
 @pytest.mark.parametrize(
     ("value", "digits", "text"),
     [(0.12345, 3, "0.123"), (0.0, 2, "0.00"), (0.0001, 2, "1.00e-04"), (1234567.0, 1, "1.23e+06"),
-     (-3.14159, 2, "-3.14"), (None, 2, ""), ("text", 2, "text")],
+     (-3.14159, 2, "-3.14"), (9.66e-17, 2, "0.00"), (None, 2, ""), ("text", 2, "text")],
 )  # fmt: skip
 def test_numbers(value, digits, text):
     assert number(value, digits) == text
 
 
+def view_of(table, cells, scale="paper", **more):
+    return View(table, scale, cells, **more)
+
+
 def test_cells_say_what_they_are(filled):
     table, cells = filled
     metric = table.metrics["mean"]
-    assert show(cells[0], metric).line == "0.51±0.02 ≈ (paper 0.50)"
-    assert show(cells[1], metric).line == "failed (paper 0.50±0.10)"
-    assert show(cells[2], metric).line == "– (paper 0.10)"
+    assert cell_text(cells[0], metric).line == "0.51±0.02 ≈ (paper 0.50)"
+    assert cell_text(cells[0], metric, beside=False).line == "0.51±0.02 ≈"
+    assert cell_text(cells[1], metric).line == "failed (paper 0.50±0.10)"
+    assert cell_text(cells[2], metric).line == "– (paper 0.10)"
+    partial = dataclasses.replace(cells[0], status="partial", verdict=None)
+    assert cell_text(partial, metric).line == "0.51±0.02 [partial] (paper 0.50)"
     assert counts(cells) == "1 of 2 cells measured; 2 seeds a cell; 500 samples a cell"
+    assert counts([partial]).startswith("0 of 1 cells measured, 1 in part; 2 seeds")
 
 
 def test_every_format_has_every_number(filled):
     table, cells = filled
-    record = {
-        "scale": "smoke", "cells": [c.as_json() for c in cells], "claims": [],
-        "provenance": {"hardware": ["a <machine>"], "commit": None, "dirty": None, "collected": ""},
-    }  # fmt: skip
-    page = to_html(table, record, cells, [])
+    made = {"hardware": ["a <machine>"], "run_commits": ["commit 0123456789"], "collected": "now",
+            "collected_by": {"commit": "abcdef"}}  # fmt: skip
+    view = view_of(table, cells, provenance=made)
+    page = to_html(view, [])
     assert "0.51±0.02" in page and "&lt;b&gt; &amp; c" in page and "<machine>" not in page
-    latex = to_latex(table, "smoke", cells)
+    assert "commit 0123456789" in page and "abcdef" not in page
+    latex = to_latex(view)
     assert r"0.51$\pm$0.02" in latex and latex.count(r"\begin{tabular}") == 1
-    text = to_markdown(table, "smoke", cells, [])
+    assert "commit 0123456789" in latex
+    text = to_markdown(view)
     assert "0.51±0.02" in text and "floor (perfect) | 0.02" in text.replace("*", "")
-    assert json.loads(json.dumps(record))["cells"][0]["measured"] == 0.51234567
+    content = {"table": "t", "scale": "paper", "cells": [c.as_json() for c in cells]}
+    assert json.loads(to_json(content))["cells"][0]["measured"] == 0.51234567
+    with pytest.raises(ValueError, match="Out of range"):
+        to_json({"a": float("nan")})
+    tidy = list(csv.DictReader(io.StringIO(runs_csv(content))))
+    assert [(r["row"], r["seed"], r["value"], r["run"]) for r in tidy] == [
+        ("fair", "0", "0.5", "toy/a"), ("fair", "1", "0.52469134", "toy/b")
+    ]  # fmt: skip
+
+
+NASTY = ["SGDD [ours]", "[/x] a", "[red]b", "=1+1", "a | b", "<script>", "${x} & 50%"]
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_names_are_shown_and_not_obeyed(filled, capsys, name):
+    table, cells = filled
+    row = dataclasses.replace(table.rows[0], name=name)
+    metric = dataclasses.replace(table.metrics["mean"], unit="s")
+    table = dataclasses.replace(table, rows=(row,), title=name, metrics={"mean": metric})
+    cells = [dataclasses.replace(cells[0], row=name, note=name)]
+    view = view_of(table, cells)
+    console.print_table(view)
+    printed = capsys.readouterr().out
+    assert name in printed and "mean [s]" in printed
+    markdown = to_markdown(view)
+    line = next(x for x in markdown.splitlines() if "0.51±0.02" in x)
+    assert line.replace("\\|", "").count("|") == 3 and "<script" not in markdown
+    assert "<script" not in to_html(view, [])
+    first = next(csv.DictReader(io.StringIO(to_csv([c.as_json() for c in cells]))))["row"]
+    assert not first.startswith("=") and name in first
+
+
+def test_control_characters_in_a_message_are_spelled(filled, capsys):
+    table, cells = filled
+    view = view_of(table, [dataclasses.replace(cells[1], note="\x1b[31mred\x1b]0;title\x07")])
+    console.print_table(view)
+    for text in (capsys.readouterr().out, to_markdown(view), to_html(view, [])):
+        assert "\x1b" not in text and "\x07" not in text and "\\x1b[31mred" in text
+
+
+def test_an_ascii_terminal_gets_ascii(filled, capsys, monkeypatch):
+    table, cells = filled
+    monkeypatch.setattr(Console, "encoding", property(lambda self: "ascii"))
+    console.print_table(view_of(table, cells))
+    text = capsys.readouterr().out
+    assert text.isascii() and "0.51+-0.02 =" in text
 
 
 def test_wide_blocks_are_split_to_fit(filled):
@@ -62,15 +121,13 @@ def test_wide_blocks_are_split_to_fit(filled):
         for row in ("fair", "biased")
         for i in range(12)
     ]
-    (block,) = blocks(
-        table, wide[:0] + [Cell(**{**c.__dict__, "column": "small n"}) for c in wide[:1]]
-    )
+    (block,) = blocks(view_of(table, [dataclasses.replace(wide[0], column="small n")]))
     assert console._split(block, 100) == [block]
     metric = Metric("mean", label="mean")
     many = type(block)(
         metric,
         tuple(f"column {i}" for i in range(12)),
-        tuple((r, tuple(show(c, metric) for c in wide if c.row == r)) for r in ("fair", "biased")),
+        tuple((r, tuple(cell_text(c, metric) for c in wide if c.row == r)) for r in ("fair", "biased")),
         None,
     )
     parts = console._split(many, 100)
@@ -83,26 +140,57 @@ def test_what_a_scale_leaves_out_is_named_once(filled):
     outside = Cell("biased", "large n", "mean", paper=0.9, asked=False)
     here = Cell("biased", "small n", "mean", measured=1.0, n_seeds=2, status="measured")
     inside = [cells[0], here]
-    (block,) = blocks(table, [*inside, outside])
+    view = view_of(table, [*inside, outside], "small")
+    (block,) = blocks(view)
     assert block.columns == ("small n",) and len(block.rows) == 2
-    lines = notes(table, "small", [*inside, outside])
-    assert [line for line in lines if "not shown" in line] == [
-        "Not part of the small scale, so not shown: columns large n"
+    assert [line for line in notes(view) if "Not part" in line] == [
+        "Not part of the small scale: columns large n"
     ]
-    assert counts([*inside, outside]).startswith("2 of 2 cells")
+    assert counts(view.cells).startswith("2 of 2 cells")
+
+
+def changed(table, **scale):
+    small = dataclasses.replace(table.scales["small"], **scale)
+    return dataclasses.replace(table, scales={**table.scales, "small": small})
+
+
+def test_a_miniature_says_what_ran_and_has_no_published_numbers_beside(filled, capsys):
+    table, cells = filled
+    heads = Heads(columns={"small n": "tiny n", "large n": "less tiny n"}, rows={"fair": "a coin"})
+    table = changed(table, compare=None, heads=heads, note="a tenth of the flips.")
+    view = view_of(table, cells, "small")
+    console.print_table(view)
+    for text in (capsys.readouterr().out, to_markdown(view), to_html(view, []), to_latex(view)):
+        assert "Miniature of: Toy" in text and "a tenth of the flips." in text
+        assert "tiny n" in text and "a coin" in text and "small n" not in text
+        assert "paper 0.5" not in text and "(0.50)" not in text and "elsewhere" not in text
+    table = changed(table, title="Coins", about="of cents")
+    assert to_markdown(view_of(table, cells, "small")).startswith("### Coins (small scale)")
+    assert "of cents" in to_html(view_of(table, cells, "small"), [])
+
+
+def test_overrides_and_foreign_files_are_told_in_every_format(filled, capsys):
+    table, cells = filled
+    for view in (
+        view_of(table, cells, overrides=["method.bias=0.1"]),
+        view_of(dataclasses.replace(table, foreign=True, file="/own/coins.yaml"), cells),
+    ):
+        console.print_table(view)
+        words = "method.bias=0.1" if view.overrides else "/own/coins.yaml"
+        for text in (capsys.readouterr().out, to_markdown(view), to_html(view, []), to_latex(view)):
+            assert words in text and "Nothing here is judged" in text
+            assert "matches the paper" not in text
 
 
 def test_a_table_that_the_paper_does_not_have_speaks_of_no_paper(filled, capsys):
     table, cells = filled
-    console.print_table(table, "paper", cells, [])
+    console.print_table(view_of(table, cells))
     assert "Second lines: the paper. ≈ matches" in capsys.readouterr().out
-    miniature = dataclasses.replace(table.scales["small"], compare=False)
-    table = dataclasses.replace(table, scales={**table.scales, "small": miniature})
-    assert "not the paper's setting" in to_markdown(table, "small", cells, [])
-    ours = dataclasses.replace(table, published={})
+    ours = dataclasses.replace(table, published={}, claims=())
     cells = [dataclasses.replace(cells[0], paper=None, verdict=None)]
     for scale in ("smoke", "small", "paper"):
-        console.print_table(ours, scale, cells, [])
-        text = capsys.readouterr().out + to_markdown(ours, scale, cells, [])
+        view = view_of(changed(ours, compare=None), cells, scale)
+        console.print_table(view)
+        text = capsys.readouterr().out + to_markdown(view)
         assert "0.51±0.02" in text
         assert "Second lines" not in text and "matches" not in text and "paper's" not in text

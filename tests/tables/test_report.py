@@ -1,11 +1,16 @@
-"""The report page, recorded results and what the READMEs show of them."""
+"""The report page, recorded results and what the pages show of them."""
 
 import json
 
+import pytest
 from toys import table_json
 
 from jumpbench.cli import main
 from jumpbench.paths import suite_root
+from jumpbench.tables import codeage, recorded
+from jumpbench.tables.plan import plan_run
+
+RECORD = ["report", "--record", "toy/coins", "scale=smoke"]
 
 
 def test_list_report_and_recorded_results(project, capsys):
@@ -18,49 +23,112 @@ def test_list_report_and_recorded_results(project, capsys):
         in (project / "outputs/report/index.html").read_text()
     )
     readme = project / "reproduce/toy/README.md"
-    readme.write_text("# toy\n<!-- results -->\nSTALE\n<!-- /results -->\nend\n")
+    readme.write_text(
+        "# toy\n<!-- results -->\nSTALE\n<!-- /results -->\n<!-- result:toy/coins.smoke -->\n"
+        "<!-- /result:toy/coins.smoke -->\nend\n"
+    )
     above = project / "README.md"
     above.write_text("<!-- tables -->\n<!-- /tables -->\n")
     ours = suite_root() / "README.md"
     before = ours.read_text()
-    assert main(["report", "--record", "toy/coins", "scale=smoke", "--readme"]) == 0
+    assert main([*RECORD, "--readme"]) == 0
     assert "toy/coins" in above.read_text() and ours.read_text() == before
-    recorded = project / "reproduce/toy/results/coins.smoke.json"
-    assert json.loads(recorded.read_text()) == table_json(project)
+    content = json.loads((project / "reproduce/toy/results/coins.smoke.json").read_text())
+    assert content == table_json(project)
+    page = (project / "reproduce/toy/RESULTS.md").read_text()
+    assert "| fair | 0.4" in page and '<a id="coins-smoke"></a>' in page
+    assert "Regenerate with `reproduce/run_table.sh toy/coins scale=smoke`." in page
     text = readme.read_text()
-    assert "| fair | 0.5" in text and "STALE" not in text and text.endswith("-->\nend\n")
-    assert "Regenerate with `reproduce/run_table.sh toy/coins scale=smoke`." in text
+    assert "STALE" not in text and text.endswith("-->\nend\n")
+    assert "- [Smoke run of: Toy](RESULTS.md#coins-smoke), smoke: 5 of 5 cells." in text
+    assert text.count("| fair | 0.4") == 1  # the one that names a record whole
+    assert main(["report", "--readme"]) == 0  # nothing to renew
     assert main(["list"]) == 0
     assert "smoke" in capsys.readouterr().out
 
 
-def test_a_table_is_recorded_whole(project, capsys):
+def test_the_overview_separates_paper_setting_and_miniature(project):
+    for scale in ("small", "paper"):
+        assert main(["table", "toy/coins", f"scale={scale}", "rows=fair"]) == 0
+    table = project / "reproduce/toy/coins.yaml"
+    table.write_text(table.read_text().replace(", compare: true", ""))  # small is a miniature
+    for scale in ("small", "paper"):
+        assert main(["report", "--record", "toy/coins", f"scale={scale}"]) == 0
+    (project / "README.md").write_text("<!-- tables -->\n<!-- /tables -->\n")
+    assert main(["report", "--readme"]) == 0
+    head, _, row = (project / "README.md").read_text().splitlines()[1:4]
+    assert head.split(" | ")[-3:] == ["paper setting", "medium", "miniature |"]
+    paper, medium, miniature = row.split(" | ")[-3:]
+    assert "[paper](reproduce/toy/RESULTS.md#coins-paper): 2 of 5 cells; 2 ≈" in paper
+    assert "claims: 2 open" in paper and medium == "–"
+    assert "[small]" in miniature and "claims" not in miniature and "≈" not in miniature
+
+
+def test_a_table_is_recorded_whole_and_as_it_is_published(project, capsys):
     """Also after calls for parts of it: what was never made is recorded as not run."""
-    record = ["report", "--record", "toy/coins", "scale=smoke"]
-    assert main(record) == 2
+    assert main(RECORD) == 2
     assert "no finished run at scale smoke" in capsys.readouterr().err
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
-    assert {cell["row"] for cell in table_json(project)["cells"]} == {"fair"}
-    assert main([*record, "rows=fair"]) == 2
+    assert main([*RECORD, "rows=fair"]) == 2
     assert "recorded whole" in capsys.readouterr().err
-    assert main([*record, "launcher=serial"]) == 2
+    assert main([*RECORD, "launcher=serial"]) == 2
     assert "makes no run" in capsys.readouterr().err
-    assert main(record) == 0
-    cells = json.loads((project / "reproduce/toy/results/coins.smoke.json").read_text())["cells"]
+    assert main([*RECORD, "data.n=7"]) == 2
+    assert "changed by overrides" in capsys.readouterr().err
+    assert main(RECORD) == 0
+    file = project / "reproduce/toy/results/coins.smoke.json"
+    cells = json.loads(file.read_text())["cells"]
     assert len(cells) == 7 and cells == table_json(project)["cells"]
     asked = [(cell["row"] == "fair", cell["status"]) for cell in cells if cell["asked"]]
     assert set(asked) == {(True, "measured"), (False, "missing")}
-    # runs with overrides are other runs, and are recorded by naming these
+    # the page names the command that makes what was recorded
+    assert main(["table", "toy/coins", "scale=smoke", "rows=biased", "seeds=[0, 2]"]) == 0
+    assert main([*RECORD, "--readme"]) == 0
+    page = (project / "reproduce/toy/RESULTS.md").read_text()
+    assert "`reproduce/run_table.sh toy/coins scale=smoke 'seeds=[0,2]'`" in page
+
+
+@pytest.mark.parametrize("damage", ["{}", "[]", "", '{"cells": 3}', '{"cells": [1]}'])
+def test_damaged_records_and_tables_are_named(project, capsys, damage):
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    assert main(RECORD) == 0
+    file = project / "reproduce/toy/results/coins.smoke.json"
+    file.write_text(damage)
     capsys.readouterr()
-    chosen = ["seeds=[2, 3]", "data.n=7"]
-    assert main([*record, *chosen]) == 2
-    assert "no finished run" in capsys.readouterr().err
-    # the README names the command that makes what was recorded
-    readme = project / "reproduce/toy/README.md"
-    readme.write_text("<!-- results -->\n<!-- /results -->\n")
-    assert main(["table", "toy/coins", "scale=smoke", "rows=biased", *chosen]) == 0
-    assert main([*record, *chosen, "--readme"]) == 0
-    assert (
-        "`reproduce/run_table.sh toy/coins scale=smoke 'seeds=[2, 3]' data.n=7`"
-        in readme.read_text()
-    )
+    assert main(["report", "--readme"]) == 2
+    shown = capsys.readouterr().err
+    assert str(file) in shown and shown.count("\n") == 1
+    (project / "outputs/tables/toy/coins/smoke/table.json").write_text(damage)
+    assert main(["report"]) == 0
+    assert "damaged" in (project / "outputs/report/index.html").read_text()
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+
+
+def test_recording_warns_of_runs_that_are_older_than_their_code(project, capsys, monkeypatch):
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr("jumpbench.tables.reproduction.is_outdated", lambda config, commit: True)
+    assert main(RECORD) == 0
+    assert "was made before its method's code was last changed" in capsys.readouterr().err
+    file = project / "outputs/tables/toy/coins/smoke/table.md"
+    assert "2 of 2 runs are older than the code of their method" in file.read_text()
+
+
+def test_the_code_of_a_run_is_its_modules_and_what_they_import(project):
+    config = plan_run("sgdd/table2", ["target.length=2"]).config
+    files = set().union(*(codeage.imported(name) for name in codeage.targets(config["method"])))
+    names = {str(path.relative_to(suite_root() / "src/jumpbench")) for path in files}
+    assert "methods/sgdd/module.py" in names and "methods/base.py" in names
+    assert not any("dasbs" in name or "cli" in name for name in names)
+    assert not codeage.is_outdated(config, None)
+    assert not codeage.is_outdated(config, "0" * 40)  # a commit that the checkout lacks
+
+
+def test_an_installed_package_is_never_written_into(project, monkeypatch):
+    monkeypatch.delenv("JUMPBENCH_REPRODUCE")
+    monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / "outputs"))
+    inside = suite_root() / "reproduce/sgdd/results/table2.small.json"
+    assert recorded.place_for_record("sgdd/table2", "small") == inside
+    monkeypatch.setattr("jumpbench.tables.recorded.checkout", lambda: None)
+    place = recorded.place_for_record("sgdd/table2", "small")
+    assert place == project / "outputs/recorded/sgdd/results/table2.small.json"

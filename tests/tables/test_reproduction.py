@@ -71,6 +71,7 @@ def test_a_failure_stays_in_its_cells_and_is_retried(project, capsys, monkeypatc
     shown = capsys.readouterr()
     assert "failed: toy/coin" in shown.err and "RuntimeError: boom" in shown.err
     cells = {(c["row"], c["column"]): c for c in table_json(project)["cells"]}
+    assert cells["biased", "small n"]["status"] == "missing"
     assert cells["fair", "small n"]["status"] == "failed"
     assert cells["walk", "small n"]["status"] == "measured"
     log = next((project / "outputs/runs/toy").glob("coin-*/log.txt")).read_text()
@@ -84,7 +85,9 @@ def test_a_failure_stays_in_its_cells_and_is_retried(project, capsys, monkeypatc
 
 def test_missing_data_is_its_own_status(project, capsys):
     assert main(["table", "toy/coins", "scale=smoke", "data.missing=true", "rows=fair"]) == 1
-    assert {cell["status"] for cell in table_json(project)["cells"]} == {"data-missing"}
+    (folder,) = (project / "outputs/tables/toy/coins").glob("smoke+*")
+    cells = json.loads((folder / "table.json").read_text())["cells"]
+    assert {cell["status"] for cell in cells if cell["row"] == "fair"} == {"data-missing"}
     assert "put toy.txt into data/toy" in capsys.readouterr().err
 
 
@@ -228,3 +231,121 @@ def test_data_says_which_file_to_put_where(project, capsys, monkeypatch):
     assert "missing:tsp:put" in shown and "tsp20_test.txt" in shown
     assert main(["data", "tps"]) == 2
     assert "did you mean 'tsp'" in capsys.readouterr().err
+
+
+def test_a_part_never_replaces_the_whole(project, capsys):
+    """Files hold the whole table from all finished runs; a selection limits what is printed."""
+    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    whole = table_json(project)
+    capsys.readouterr()
+    assert main(["table", "toy/coins", "scale=smoke", "rows=biased", "columns=small n"]) == 0
+    printed = capsys.readouterr().out
+    assert "Part of the table" in printed and "1 of 1 cells" in printed and "large n" not in printed
+    assert table_json(project)["cells"] == whole["cells"]
+    page = (project / "outputs/tables/toy/coins/smoke/table.md").read_text()
+    assert "Part of" not in page and "5 of 5 cells" in page
+    # further seeds stay in it, also after calls that do not name them
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair", "seeds=3"]) == 0
+    assert main(["table", "toy/coins", "scale=smoke", "rows=biased"]) == 0
+    cells = {(c["row"], c["column"]): c for c in table_json(project)["cells"]}
+    assert cells["fair", "small n"]["n_seeds"] == 3 and cells["biased", "small n"]["n_seeds"] == 1
+    assert {cells[key]["status"] for key in cells} == {"measured", "cited"}
+    assert [value["seed"] for value in cells["fair", "small n"]["values"]] == [0, 1, 2]
+
+
+def test_fewer_seeds_than_the_scale_has_are_a_part(project, capsys):
+    """What was asked for is made, so the call succeeds; nothing is judged by it."""
+    assert main(["table", "toy/coins", "seeds=1", "rows=fair,biased"]) == 0
+    content = table_json(project, "small")
+    cells = [c for c in content["cells"] if c["row"] in ("fair", "biased")]
+    assert {(c["status"], c["note"], c["verdict"]) for c in cells} == {
+        ("partial", "1 of 2 seeds", None)
+    }
+    assert content["claims"][0]["holds"] is None
+    assert "[partial]" in capsys.readouterr().out
+
+
+def test_what_overrides_change_has_a_place_of_its_own_and_is_not_judged(project, capsys):
+    assert main(["table", "toy/coins"]) == 0
+    before = (project / "outputs/tables/toy/coins/small/table.json").read_text()
+    chosen = ["rows=fair,biased", "method.n_samples=50"]
+    assert main(["table", "toy/coins", *chosen]) == 0
+    printed = capsys.readouterr().out
+    assert "Changed by overrides: method.n_samples=50" in printed
+    (folder,) = (project / "outputs/tables/toy/coins").glob("small+*")
+    assert (project / "outputs/tables/toy/coins/small/table.json").read_text() == before
+    content = json.loads((folder / "table.json").read_text())
+    assert {cell["verdict"] for cell in content["cells"]} == {None}
+    assert [claim["holds"] for claim in content["claims"]] == [None, None]
+    assert "method.n_samples=50" in content["claims"][0]["detail"]
+    assert {c["status"] for c in content["cells"] if c["row"] == "walk"} == {"missing"}
+    for name in ("table.md", "table.tex", "table.html"):
+        assert "method.n_samples=50" in (folder / name).read_text()
+    # a device changes no number, and is no change
+    assert main(["table", "toy/coins", "trainer.accelerator=cpu"]) == 0
+    assert len(list((project / "outputs/tables/toy/coins").iterdir())) == 2
+    assert main(["report"]) == 0
+    assert "changed by overrides" in (project / "outputs/report/index.html").read_text()
+
+
+def test_a_file_in_the_place_of_the_suites_is_told_and_not_judged(project, capsys):
+    from jumpbench.paths import suite_root
+
+    own = project / "reproduce/sgdd/table2.yaml"
+    own.parent.mkdir()
+    text = (suite_root() / "reproduce/sgdd/table2.yaml").read_text()
+    own.write_text(text.replace("D=2: 0.149", "D=2: 0.249"))
+    status = main(["status", "sgdd/table2", "rows=SGDD", "columns=D=2"])
+    assert status == 1  # nothing is made; the plan is enough here
+    from jumpbench.tables.grid import Selection
+    from jumpbench.tables.reproduction import Reproduction
+    from jumpbench.tables.spec import load
+
+    job = Reproduction(load("sgdd/table2"), Selection(rows="SGDD", columns="D=2"))
+    assert job.folder.name.startswith("small+") and str(own) in job.not_judged
+    assert str(own) in job.write().not_judged
+
+
+def test_damaged_provenance_and_figures_do_not_take_the_table_down(project, capsys):
+    table = project / "reproduce/toy/coins.yaml"
+    curves = "{name: c, _target_: jumpbench.tables.figures.curves, metrics: [mean], x: n}"
+    table.write_text(table.read_text() + f"figures: [{curves}]\n")
+    call = ["table", "toy/coins", "scale=smoke", "rows=fair"]
+    assert main(call) == 0
+    figures = project / "outputs/tables/toy/coins/smoke/figures"
+    for damage in ("[]", "{", '{"hardware": 3}', '{"hardware": {}, "wall_seconds": []}', "null"):
+        for file in (project / "outputs/runs/toy").glob("coin-*/provenance.json"):
+            file.write_text(damage)
+        (figures / "drawn.json").write_text(damage)
+        (figures / "c.png").unlink()
+        assert main(call) == 0
+        assert (figures / "c.png").exists()
+    (figures / "c.pdf").unlink()
+    assert main(call) == 0 and (figures / "c.pdf").exists()
+
+
+def test_a_figure_that_fails_is_told_and_left_out(project, capsys):
+    table = project / "reproduce/toy/coins.yaml"
+    curves = "{name: c, _target_: jumpbench.tables.figures.curves, metrics: [mean], x: n, y: 1}"
+    table.write_text(table.read_text() + f"figures: [{curves}]\n")
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    assert "figure 'c' of toy/coins is not drawn: TypeError" in capsys.readouterr().err
+
+
+def test_status_and_list_for_programs(project, capsys):
+    assert main(["status", "toy/coins", "scale=smoke", "rows=fair", "--json"]) == 1
+    content = json.loads(capsys.readouterr().out)
+    assert content["missing"] == 2 and content["runs"][0]["run"].startswith("toy/coin-")
+    assert content["runs"][0]["fills"] == ["fair / small n"]
+    assert main(["list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["tables"]
+    assert [(t["table"], t["scales"]["small"]) for t in listed] == [("toy/coins", "paper setting")]
+
+
+def test_ids_are_never_broken(project, capsys, monkeypatch):
+    for width in ("40", "60", "80", "160"):
+        monkeypatch.setenv("COLUMNS", width)
+        assert main(["status", "toy/coins", "scale=smoke"]) == 1
+        assert plan_run("toy/coin").id in capsys.readouterr().out
+        assert main(["list"]) == 0
+        assert "toy/coins" in capsys.readouterr().out

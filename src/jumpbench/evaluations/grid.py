@@ -7,7 +7,7 @@ from torch import Tensor
 
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.evaluations.extras import ExtraMeans
-from jumpbench.metrics.histogram import hellinger, sampling_floor, total_variation
+from jumpbench.metrics.histogram import hellinger, pair_counts, sampling_floor, total_variation
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
 
@@ -49,9 +49,7 @@ class GridEvaluation(Evaluation):
         self.extras.reset()
 
     def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
-        size = len(self.truth)
-        cell = draws.samples[:, 0] * size + draws.samples[:, 1]
-        self.counts += torch.bincount(cell, minlength=size**2).view(size, size)
+        self.counts += pair_counts(draws.samples, len(self.truth))
         self.extras.update(draws, kept)
 
     def sampled(self) -> Tensor:

@@ -40,6 +40,17 @@ class InverseSquareRoot(RateByStep):
         return self.peak * min(step / self.warmup, (self.warmup / step) ** 0.5)
 
 
+class Warmup(RateByStep):
+    """Linear to ``peak`` at s = warmup, then ``peak``."""
+
+    def __init__(self, optimizer: Optimizer, peak: float, warmup: int) -> None:
+        self.peak, self.warmup = peak, warmup
+        super().__init__(optimizer)
+
+    def rate(self, step: int) -> float:
+        return self.peak * min(1.0, step / self.warmup)
+
+
 class Cosine(RateByStep):
     """Linear to ``peak`` over ``warmup`` steps (0: at once), then half a cosine to ``floor``."""
 

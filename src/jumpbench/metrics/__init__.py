@@ -11,9 +11,8 @@ __getattr__, __all__ = lazy_names(
             "symbol_fractions"
         ),
         "paths": "jumps_per_site",
-        "permutation": (
-            "empty_piece_ceiling inversions kendall_tau kendall_tau_rank sorting_ceiling"
-        ),
+        "permutation": "inversions kendall_tau kendall_tau_rank look_alike_ceilings",
+        "states": "state_metrics",
         "wasserstein": "wasserstein2",
     },
 )

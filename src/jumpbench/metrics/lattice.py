@@ -116,6 +116,13 @@ def _potts_errors(a: LatticeStatistics, b: LatticeStatistics) -> dict[str, Tenso
     return {"magnetization_error": majority, "majority_error": majority, **_common_errors(a, b)}
 
 
+def _order(statistics: LatticeStatistics, spins: bool) -> dict[str, Tensor]:
+    if not spins:
+        return {"majority_fraction": statistics.fractions.amax(-1).mean()}
+    spin = 2 * statistics.fractions[:, 1] - 1
+    return {"magnetization": spin.mean(), "abs_magnetization": spin.abs().mean()}
+
+
 def lattice_metrics(
     target: LatticeTarget,
     samples: Tensor,
@@ -137,6 +144,11 @@ def lattice_metrics(
       ``positive_mode_weight`` (Ising): share of the samples with positive magnetisation (ties
       half). Neither looks at the ground truth; at h = 0 the exact values are 0 and 1/2. A sampler
       that misses a mode shows here, and hardly in the other errors;
+    - ``magnetization``, ``abs_magnetization`` (Ising): mean over the samples of the mean spin
+      m = (1 / D) sum_i s_i of a configuration, and of its absolute value |m|; ``majority_fraction``
+      (Potts): mean over the samples of max_n (share of the sites with symbol n). With ``true_`` in
+      front, the same of the ground truth. Samples that all lie in one mode have the right
+      ``abs_magnetization`` and the wrong ``magnetization``;
     - ``NAME_floor``: the expected value of NAME for perfect samples, as the mean over
       ``replicates`` pairs of sets of B and B' configurations drawn from the ground truth with
       replacement (a two-sample bootstrap; it presumes a thinned, uncorrelated ground truth).
@@ -161,6 +173,8 @@ def lattice_metrics(
             floors[name] += value / replicates
     if has_spins(target):
         values["positive_mode_weight"] = _mode_weights(a.fractions)[1]
+    for prefix, statistics in (("", a), ("true_", b)):
+        values |= {f"{prefix}{k}": v for k, v in _order(statistics, has_spins(target)).items()}
     values |= {f"{name}_floor": value for name, value in floors.items()}
     numbers = torch.stack(list(values.values())).tolist()
     return dict(zip(values, numbers, strict=True))

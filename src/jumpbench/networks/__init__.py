@@ -5,8 +5,15 @@ from jumpbench.lazy import lazy_names
 __getattr__, __all__ = lazy_names(
     __name__,
     {
+        "bit_energy": "BitEnergy",
+        "coupling_energy": "CouplingEnergy",
         "free_energy": "FreeEnergy",
         "lattice_transformer": "LatticeController LatticeCorrector",
+        "leattn": "LeAttn",
+        "leconv": "LeConv",
+        "legf": "LeGF",
+        "lemlp": "LeMLP",
+        "letf": "LeTF",
         "locally_equivariant": "LocallyEquivariantConvolution LocallyEquivariantPerceptron",
         "object_encoders": (
             "DigitwiseEncoder IntegerEncoder NumberEncoder PieceEncoder PointFeatures "

@@ -6,7 +6,12 @@ __getattr__, __all__ = lazy_names(
     __name__,
     {
         "base": "SiteProcess",
+        "birth_death": "Ehrenfest ImmigrationDeath",
+        "counts": "CountProcess",
+        "death": "PureDeath",
+        "finite": "FiniteProcess",
         "masked": "MaskedProcess",
+        "process": "Process",
         "schedules": "Constant Geometric LogLinear ModifiedLogLinear Schedule",
         "score_entropy": "denoising_score_entropy",
         "shuffles": "RandomInsertion RandomTransposition Riffle Shuffle choose_schedule",

@@ -5,19 +5,21 @@ of ``Schedule.integral`` or ``Schedule.total``), a number or a tensor broadcasta
 dimensions (...), the same for all sites. Probabilities have shape (..., D, N).
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import torch
 from torch import Tensor
 
 from jumpbench.kernels.categorical import sample_categorical
+from jumpbench.kernels.precision import at_least_single
+from jumpbench.processes.process import Process
 from jumpbench.processes.schedules import as_tensor
 
 
 def working_dtype(value: Tensor | float) -> torch.dtype:
     """The dtype of a floating tensor with dimensions; torch's default for single numbers."""
     if isinstance(value, Tensor) and value.is_floating_point() and value.ndim > 0:
-        return value.dtype
+        return at_least_single(value).dtype
     return torch.get_default_dtype()
 
 
@@ -39,8 +41,11 @@ def normalise(weights: Tensor) -> Tensor:
     return weights / weights.sum(-1, keepdim=True)
 
 
-class SiteProcess(ABC):
-    """A jump process under which the D sites move independently and alike.
+class SiteProcess(Process):
+    """A jump process on symbols under which the D sites move independently and alike.
+
+    Everything is dense over the N symbols of a site, and in float32 (or float64) whatever the
+    precision of the scores that a network returned.
 
     Attributes:
         n_states: number of values of a site, N.
@@ -140,6 +145,7 @@ class SiteProcess(ABC):
 
         Where the jump probabilities exceed one there is no rest, and the row is scaled to one.
         """
+        score = at_least_single(score)
         jump = self.reverse_rates(x, score, rate) * per_symbol(dt, score.dtype, score.device)
         stay = (1 - jump.sum(-1, keepdim=True)).clamp(min=0)
         return normalise(torch.where(is_symbol(x, self.n_states), stay, jump))
@@ -156,12 +162,13 @@ class SiteProcess(ABC):
 
         E over x_0 of P(v | x_0) / P(x_i | x_0), that is p_t(x with site i := v) / p_t(x).
         """
-        return self.propagate(self._per_reach(x, clean, noise), noise)
+        return self.propagate(self._per_reach(x, at_least_single(clean), noise), noise)
 
     def ancestral_step(
         self, x: Tensor, clean: Tensor, noise_s: Tensor | float, noise_t: Tensor | float
     ) -> Tensor:
         """E over x_0 ~ ``clean`` (..., D, N) of p(x_s | x_t = x, x_0), shape (..., D, N)."""
+        clean = at_least_single(clean)
         passed = as_tensor(noise_t) - as_tensor(noise_s)
         start = self.propagate(self._per_reach(x, clean, noise_t), noise_s)
         return normalise(start * self.likelihood(x, passed, clean.dtype))

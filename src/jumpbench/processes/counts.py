@@ -3,13 +3,15 @@
 States are integer tensors of any shape; nothing is ever expanded over the values of a count.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import torch
 from torch import Tensor
 
+from jumpbench.processes.process import Process
 
-class CountProcess(ABC):
+
+class CountProcess(Process):
     """A birth-death process on 0, 1, 2, ... that starts at t = 0.
 
     ``t`` is a number or a tensor broadcastable to the states. Laws and rates are float64.

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.precision import at_least_single
 from jumpbench.processes.base import SiteProcess, is_symbol, normalise, per_symbol
 
 
@@ -47,6 +48,7 @@ class MaskedProcess(SiteProcess):
         return torch.where(moves, per_symbol(rate, dtype, x.device), 0.0)
 
     def reverse_rates(self, x: Tensor, score: Tensor, rate: Tensor | float) -> Tensor:
+        score = at_least_single(score)
         moves = (x == self.mask)[..., None] & ~is_symbol(x, self.n_states)
         return torch.where(moves, score * per_symbol(rate, score.dtype, score.device), 0.0)
 
@@ -55,6 +57,7 @@ class MaskedProcess(SiteProcess):
 
         D is ``noise``; the rest is e^-D - (1 - e^-D) sum_v s_v, clamped at 0 (SEDD).
         """
+        score = at_least_single(score)
         noise = per_symbol(noise, score.dtype, score.device)
         here, masked = is_symbol(x, self.n_states), (x == self.mask)[..., None]
         unmask = torch.where(here, 0.0, score * -torch.expm1(-noise))
@@ -66,6 +69,7 @@ class MaskedProcess(SiteProcess):
 
         The same for every noise; the mask itself has probability exactly 0.
         """
+        score = at_least_single(score)
         here, masked = is_symbol(x, self.n_states), (x == self.mask)[..., None]
         law = normalise(torch.where(here & masked, 0.0, score))
         return torch.where(masked, law, here.to(score.dtype))

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.precision import at_least_single
 from jumpbench.processes.base import SiteProcess, is_symbol, normalise, per_symbol
 from jumpbench.processes.schedules import as_tensor
 
@@ -51,7 +52,7 @@ class UniformProcess(SiteProcess):
         return torch.where(is_symbol(x, self.n_states), torch.zeros_like(rate), rate)
 
     def reverse_rates(self, x: Tensor, score: Tensor, rate: Tensor | float) -> Tensor:
-        return score * self.rates(x, rate, score.dtype)
+        return score * self.rates(x, rate, at_least_single(score).dtype)
 
     def analytic_step(self, x: Tensor, score: Tensor, noise: Tensor | float) -> Tensor:
         """Weights (s_v - (1 - e^-D)/N sum_u s_u) P_D(x_i | v), clamped at 0 and normalised.
@@ -59,12 +60,22 @@ class UniformProcess(SiteProcess):
         D is ``noise``. The score is pulled back over the interval by the inverse kernel, up to
         the factor e^D (SEDD; SGDD sec. 4.4). Exact for one site and for product laws. The
         score's entry at the current symbol must be 1.
+
+        Computed as s_v - mean s + e^-D mean s: at large D only the differences of the score's
+        entries speak. Where the score's own rounding is not small beside e^-D (in
+        float32, D above about 9), that rounding is added as a weight for every symbol: a law that
+        the score cannot tell, above D about 16, becomes the uniform one and not 0/0.
         """
-        move = self.move_probability(per_symbol(noise, score.dtype, score.device))
-        pulled = score - move * score.sum(-1, keepdim=True)
+        score = at_least_single(score)
+        resolution = torch.finfo(score.dtype).eps
+        mean = score.mean(-1, keepdim=True, dtype=torch.float64).to(score.dtype)
+        decay = torch.exp(-per_symbol(noise, score.dtype, score.device))
+        rounding = torch.where(decay < 1024 * resolution, resolution * mean, 0.0)
+        pulled = (score - mean).add_(decay * mean).clamp_(min=0).add_(rounding)
         return normalise(pulled * self.likelihood(x, noise, score.dtype))
 
     def propagate(self, law: Tensor, noise: Tensor | float) -> Tensor:
+        law = at_least_single(law)
         move = self.move_probability(per_symbol(noise, law.dtype, law.device))
         return (1 - self.n_states * move) * law + move * law.sum(-1, keepdim=True)
 

@@ -21,6 +21,8 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.checks import require
+from jumpbench.kernels.uniforms import fill_uniform_
 from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.jumps import leap, renormalise
@@ -142,10 +144,11 @@ def annealed_rollout(
         log_weights += ends.left * dt * xi
         expected = (dt * field.relu()).contiguous()
         u = torch.empty(x.shape, dtype=expected.dtype, device=x.device)
-        x = leap(expected, x, u.uniform_(generator=generator), renormalise).after
+        x = leap(expected, x, fill_uniform_(u, generator), renormalise).after
         if moves is not None:
             x, moved = moves(x, times[k + 1], generator)
             cost += moved
         if keep_path:
             path.append(x)
+    require(log_weights.isnan().logical_not_(), "the flux or the target of a roll-out is NaN")
     return Rollout(torch.stack(path) if keep_path else x.unsqueeze(0), log_weights, cost)

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.uniforms import fill_uniform_
 from jumpbench.samplers.cost import Cost
 from jumpbench.targets.base import DiscreteTarget
 
@@ -60,8 +61,7 @@ def never_rejected(x: Tensor) -> Tensor:
     return torch.ones(len(x), device=x.device)
 
 
-def positive_uniform(
-    shape: tuple[int, ...], generator: torch.Generator | None, device: torch.device
-) -> Tensor:
-    """Uniform numbers in (0, 1]: with 0, a move of any probability above 0 would be accepted."""
-    return 1 - torch.rand(shape, generator=generator, device=device)
+def accepts(log_ratio: Tensor, generator: torch.Generator | None) -> Tensor:
+    """True (B,) with probability min(1, exp(log_ratio)); never where it is NaN or below 2^-25."""
+    u = torch.empty(log_ratio.shape, device=log_ratio.device)
+    return fill_uniform_(u, generator) < log_ratio.exp()

@@ -84,7 +84,7 @@ def leap(expected: Tensor, x: Tensor, u: Tensor, rule: Rule = stay) -> Leap:
         expected: rates times the step's weight (B, D, N); its entries at the current symbols are
             set to 0 in place. Contiguous.
         x: states (B, D).
-        u: uniform numbers (B, D) in [0, 1), of the dtype of ``expected``, overwritten; the symbol
+        u: uniform numbers (B, D) in (0, 1), of the dtype of ``expected``, overwritten; the symbol
             is drawn by inversion.
         rule: what is done with rows that sum to more than one.
     """

@@ -6,7 +6,9 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.checks import require
 from jumpbench.kernels.precision import at_least_single
+from jumpbench.kernels.uniforms import fill_uniform_
 from jumpbench.samplers.jumps import Hook, JumpInfo, RateFn, Rule, Step, leap, renormalise, stay
 
 
@@ -39,12 +41,15 @@ def tau_leaping(
 
     Returns:
         The states (B, D) at t_M and :class:`~jumpbench.samplers.jumps.JumpInfo`.
+
+    Raises:
+        ValueError: rates were NaN; noticed at the end. (Infinite rates are an invalid row.)
     """
     times, weights = _grid(times, weights, x.device)
     jumps = torch.zeros(x.shape[0], dtype=torch.long, device=x.device)
     invalid = torch.zeros_like(jumps)
     now = torch.empty(x.shape[0], device=x.device)
-    expected = u = None
+    expected, u, totals = None, None, torch.zeros((), device=x.device)
     for time, weight in zip(times[:-1], weights, strict=True):
         t = time.expand(len(x)) if isinstance(time, Tensor) else now.fill_(time)
         rates = at_least_single(rate_fn(x, t))
@@ -53,12 +58,14 @@ def tau_leaping(
             expected = torch.empty_like(rates, memory_format=torch.contiguous_format)
             u = torch.empty(x.shape, dtype=rates.dtype, device=x.device)
         torch.mul(rates, weight, out=expected)
-        moved = leap(expected, x, u.uniform_(generator=generator), rule)
+        moved = leap(expected, x, fill_uniform_(u, generator), rule)
         jumps += (moved.after != x).sum(-1)
         invalid += moved.invalid.sum(-1)
+        totals = totals + moved.total.sum()  # NaN once a rate was
         for hook in hooks:
             hook(Step(x, moved.after, t, weight, rates, expected, moved))
         x = moved.after
+    require(totals.isnan().logical_not_(), "rates of a jump process are NaN: so was the network")
     return x, JumpInfo(jumps, invalid, len(weights))
 
 

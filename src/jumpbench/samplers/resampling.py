@@ -3,11 +3,13 @@
 Every scheme takes log-weights (R, M), R systems of M particles, and returns ancestor indices
 (R, M): particle j of system r continues as a copy of particle ``ancestors[r, j]``. All are
 unbiased: particle m has M w_m copies on average, w the normalised weights. Log-weights may be
--inf; a system without a finite greatest one counts as having equal weights.
+-inf; a system of nothing else counts as having equal weights. NaN or +inf raise ``ValueError``.
 """
 
 import torch
 from torch import Tensor
+
+from jumpbench.kernels.checks import require
 
 
 def systematic(log_weights: Tensor, generator: torch.Generator | None = None) -> Tensor:
@@ -51,6 +53,7 @@ def take(particles: Tensor, ancestors: Tensor) -> Tensor:
 def normalised(log_weights: Tensor) -> Tensor:
     """Weights (R, M), summing to one, in float64; equal where no weight is positive."""
     log_weights = log_weights.double()
+    require(log_weights < torch.inf, "log-weights are NaN or +inf; give finite ones or -inf")
     lost = ~log_weights.amax(-1, keepdim=True).isfinite()
     return log_weights.masked_fill(lost, 0.0).softmax(-1)
 

@@ -161,7 +161,8 @@ def saturated_spread(
     Seeds that all score 100 percent have no spread to measure and none to assume. With N samples
     and no miss, misses at a rate p would be overlooked with probability exp(-N p); Student's t with
     two degrees of freedom and error range / N has at least this tail from four errors on, before
-    which nothing is decided. None where the values are not on a bound, or the bounds or the samples are not known.
+    which nothing is decided. None where the values are not on a bound, or the bounds or the samples
+    are not known.
     """
     if bounds is None or not samples or len(set(values)) > 1:
         return None

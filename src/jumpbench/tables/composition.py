@@ -9,7 +9,7 @@ override is applied to the result, from left to right.
 import copy
 import functools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import yaml
@@ -58,20 +58,31 @@ def copied_nodes(config: DictConfig, keys: Sequence[str], experiment: str) -> di
         UserError: the run has no such node.
     """
     kept = (*keys, "needs", "seed")
-    raw = OmegaConf.to_container(config, resolve=False)
-    assert isinstance(raw, dict)
+    formulas = _Formulas(config, lambda formula: all(_below(n, kept) for n in _names(formula)))
     nodes = {}
     for key in keys:
         if OmegaConf.select(config, key, default=None) is None:
             where = OmegaConf.select(config, key.rpartition(".")[0]) if "." in key else config
             known = map(str, where) if isinstance(where, DictConfig) else ()
             raise UserError(f"experiment {experiment}: copy: {no_such('node', key, known)}")
-        parent, place = config, raw
-        *path, last = key.split(".")
-        for name in path:
-            parent, place = parent[name], place[name]
-        nodes[key] = _frozen(parent, last, place[last], kept)
+        nodes[key] = formulas.resolved(key)
     return nodes
+
+
+def resolved_but(config: DictConfig, kept: Sequence[str]) -> DictConfig:
+    """The configuration with all formulas replaced by their values, except those that depend on
+    the nodes ``kept``; for callers that change these nodes many times."""
+    raw = OmegaConf.to_container(config, resolve=False)
+
+    def depends(value: Any) -> bool:
+        if isinstance(value, (dict, list)):
+            return any(map(depends, value.values() if isinstance(value, dict) else value))
+        if not isinstance(value, str) or "${" not in value:
+            return False
+        return any(_below(name, kept) or depends(_lookup(raw, name)) for name in _names(value))
+
+    formulas = _Formulas(config, depends)
+    return OmegaConf.create({str(key): formulas.resolved(str(key)) for key in config})
 
 
 def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]) -> DictConfig:
@@ -202,16 +213,44 @@ def _must_exist(config: DictConfig, key: str) -> None:
         node = OmegaConf.select(node, name, throw_on_missing=False)
 
 
-def _frozen(parent: Any, key: Any, raw: Any, kept: Collection[str]) -> Any:
-    """``parent[key]``, whose unresolved content is ``raw``, as plain data."""
-    if isinstance(raw, dict):
-        return {k: _frozen(parent[key], k, v, kept) for k, v in raw.items()}
-    if isinstance(raw, list):
-        return [_frozen(parent[key], i, v, kept) for i, v in enumerate(raw)]
-    if not isinstance(raw, str) or "${" not in raw:
-        return raw
-    names = _REFERENCE.findall(raw)
-    if names and all(any(n == k or n.startswith(f"{k}.") for k in kept) for n in names):
-        return raw
-    value = parent[key]
-    return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
+def _names(formula: str) -> list[str]:
+    return [name.strip(".") for name in _REFERENCE.findall(formula)]
+
+
+def _below(name: str, nodes: Sequence[str]) -> bool:
+    return any(name == node or name.startswith(f"{node}.") for node in nodes)
+
+
+def _lookup(raw: Any, name: str) -> Any:
+    """The raw node of that dotted name, as far as there is one."""
+    for part in name.split("."):
+        if not isinstance(raw, dict) or part not in raw:
+            return raw if isinstance(raw, (dict, str)) else None
+        raw = raw[part]
+    return raw
+
+
+class _Formulas:
+    """Replaces ``${...}`` by values in nodes of ``config``, except formulas that ``stay``."""
+
+    def __init__(self, config: DictConfig, stays: Callable[[str], bool]) -> None:
+        self._config, self._stays = config, stays
+        self._raw = OmegaConf.to_container(config, resolve=False)
+
+    def resolved(self, key: str) -> Any:
+        """The node of that dotted name as plain data."""
+        parent, raw = self._config, self._raw
+        *path, last = key.split(".")
+        for name in path:
+            parent, raw = parent[name], raw[name]
+        return self._resolved(parent, last, raw[last])
+
+    def _resolved(self, parent: Any, key: Any, raw: Any) -> Any:
+        if isinstance(raw, dict):
+            return {k: self._resolved(parent[key], k, v) for k, v in raw.items()}
+        if isinstance(raw, list):
+            return [self._resolved(parent[key], i, v) for i, v in enumerate(raw)]
+        if not isinstance(raw, str) or "${" not in raw or "\\${" in raw or self._stays(raw):
+            return raw
+        value = parent[key]
+        return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value

@@ -243,8 +243,9 @@ def banner(view: View) -> list[str]:
     note = f": {note}." if note else "."
     return lines + {
         "smoke": [f"Smoke scale{note} It shows only that everything runs."],
-        "miniature": [f"A miniature{note} It decides no claim of the paper, and the paper has no "
-                      "numbers to stand beside its own."],
+        "miniature": [f"A miniature{note}" + (
+            " It decides no claim of the paper, whose numbers are of another setting."
+            if view.table.published or view.table.claims else "")],
         "medium": [f"Medium scale{note}"],
         "paper setting": [f"Scale {view.scale_name}{note}"] if view.scale.note else [],
     }[view.scale.kind]  # fmt: skip

@@ -18,7 +18,13 @@ from omegaconf.errors import OmegaConfBaseException
 from jumpbench.errors import UserError
 from jumpbench.paths import outputs_root
 from jumpbench.tables import composition
-from jumpbench.tables.composition import composed, copied_nodes, explained, with_copies
+from jumpbench.tables.composition import (
+    composed,
+    copied_nodes,
+    explained,
+    resolved_but,
+    with_copies,
+)
 from jumpbench.tables.composition import experiments as experiments
 from jumpbench.tables.constructors import check_allowed
 from jumpbench.tables.identity import identity, is_anonymous
@@ -84,16 +90,32 @@ def plan_run(experiment: str, overrides: Sequence[str] = (), seed: int | None = 
 def forget() -> None:
     """Read the configuration files again, and plan anew."""
     composition.forget()
+    _with_values.cache_clear()
     _planned.cache_clear()
     _needed.cache_clear()
 
 
 @functools.cache
 def _planned(experiment: str, overrides: tuple[str, ...], seed: int | None) -> Run:
-    config = composed(experiment, overrides)
-    if seed is not None:
-        config.seed = seed
-    return _plan(experiment, config, tuple(o for o in overrides if is_anonymous(o)))
+    config = _with_values(experiment, overrides)
+    own = config.seed
+    try:
+        if seed is not None:
+            config.seed = seed
+        return _plan(experiment, config, tuple(o for o in overrides if is_anonymous(o)))
+    finally:
+        config.seed = own
+
+
+@functools.lru_cache(maxsize=8)
+def _with_values(experiment: str, overrides: tuple[str, ...]) -> DictConfig:
+    """Shared by the seeds of a cell, which change nothing but ``seed`` and the folders of needs."""
+    try:
+        config = composed(experiment, overrides)
+        # A run that is needed may get copies of any node, and these must stay formulas.
+        return config if config.get("needs") else resolved_but(config, ("seed",))
+    except OmegaConfBaseException as error:
+        raise UserError(f"experiment {experiment}: {explained(error)}") from None
 
 
 @functools.cache
@@ -135,7 +157,7 @@ def _need(
     if (
         not isinstance(wanted, dict)
         or "experiment" not in wanted
-        or set(wanted) - _NEED_KEYS
+        or set(wanted) - _NEED_KEYS - {"folder"}
         or not all(isinstance(wanted.get(k) or [], list) for k in ("copy", "overrides"))
     ):
         raise UserError(

@@ -7,7 +7,10 @@ __getattr__, __all__ = lazy_names(
     {
         "base": "DiscreteTarget Target check_states check_target random_states",
         "changes": "LogProbDelta",
+        "energy_network": "EnergyNetwork TaylorRatios",
         "enumeration": "EnumeratedLaw all_states enumerate_law",
+        "graphs": "Cuts GraphLaw Graphs IndependentSets",
+        "gray_coded": "GrayCode",
         "ising": "Ising",
         "kaufman": "IsingTorus ising_torus",
         "lattice": "LatticeTarget PairLattice",

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.checks import require
 from jumpbench.targets.base import DiscreteTarget
 
 Delta = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -21,19 +22,27 @@ Commit = Callable[[Tensor, Tensor, Tensor], None]
 class LogProbDelta:
     """``delta`` of a target known only through ``log_prob(x) -> (B,)``, caching the last value.
 
+    Raises ``ValueError`` where it is NaN; -inf is legal, and moves from -inf to -inf are rejected.
     Give ``delta.commit`` to the kernel as ``commit``. One evaluation per step and chain, and one
     at the start. Sites and tokens may be (B,) or (B, k).
     """
 
     def __init__(self, log_prob: Callable[[Tensor], Tensor], x: Tensor) -> None:
         self.log_prob = log_prob
-        self.current = log_prob(x)
+        self.current = self._evaluated(x)
         self._proposed = self.current
 
     def __call__(self, x: Tensor, site: Tensor, token: Tensor) -> Tensor:
         shape = (x.shape[0], -1)
-        self._proposed = self.log_prob(x.scatter(1, site.view(shape), token.view(shape)))
+        self._proposed = self._evaluated(
+            x.scatter(1, site.view(shape), token.view(shape))
+        )
         return self._proposed - self.current
+
+    def _evaluated(self, x: Tensor) -> Tensor:
+        log_prob = self.log_prob(x)
+        require(log_prob.isnan().logical_not_(), "log_prob is NaN; return finite values or -inf")
+        return log_prob
 
     def commit(self, accept: Tensor, site: Tensor, token: Tensor) -> None:
         self.current = torch.where(accept, self._proposed, self.current)

@@ -9,11 +9,15 @@ from jumpbench.errors import UserError
 from jumpbench.samplers.clusters.bonds import bond_probability, open_bonds
 from jumpbench.samplers.clusters.swendsen_wang import SwendsenWang
 from jumpbench.samplers.clusters.wolff import Wolff
+from jumpbench.samplers.cost import Meter, metered
+from jumpbench.samplers.mcmc.lattice_metropolis import LatticeMetropolis
 from jumpbench.targets.base import random_states
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
+from jumpbench.targets.lattice import PairLattice
 from jumpbench.targets.potts import Potts
 from jumpbench.targets.tabular import Tabular
+from jumpbench.targets.tempered import Tempered
 
 CHAINS = 20_000
 MOVES = [(SwendsenWang(), 20), (Wolff(), 50)]
@@ -111,3 +115,27 @@ def test_targets_without_clusters_are_refused():
         for move in (SwendsenWang(), Wolff()):
             with pytest.raises(UserError, match=message):
                 move(target, torch.zeros(1, target.length, dtype=torch.long), 1, generator())
+
+
+@pytest.mark.parametrize("kernel", [SwendsenWang(), Wolff(), LatticeMetropolis()])
+def test_wrapped_and_new_lattices_pass(kernel):
+    """A tempered model is the model at that temperature, draw for draw; a user's own one works."""
+    start = random_states(Ising(3, 0.6), (50,), generator())
+    ends = [
+        kernel(target, start, 20, generator(1))[0]
+        for target in (Ising(3, 0.6), Tempered(Ising(3, 1.2), 0.5), metered(Ising(3, 0.6), Meter()))
+    ]
+    assert torch.equal(ends[0], ends[1]) and torch.equal(ends[0], ends[2])
+
+    class Clock(PairLattice):
+        """Three symbols that like to be equal: log nu = 0.7 per equal edge, written by hand."""
+
+        def __init__(self):
+            super().__init__(3, 0.7 * torch.eye(3), torch.zeros(3), 1.0)
+
+        def energy(self, x):
+            return -self.pair[x.long(), :].sum(-1).sum(-1)  # not needed by the kernels
+
+    x = random_states(Potts(3, 3, 0.7), (50,), generator())
+    ours, potts = (kernel(t, x, 20, generator(1))[0] for t in (Clock(), Potts(3, 3, 0.7)))
+    assert torch.equal(ours, potts)

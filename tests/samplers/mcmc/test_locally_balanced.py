@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from jumpbench.samplers.mcmc.locally_balanced import LocallyBalanced, barker, square_root
+from jumpbench.targets.tabular import Tabular
 
 WEIGHTS = {square_root: lambda r: r**0.5, barker: lambda r: r / (1 + r)}
 
@@ -49,3 +50,13 @@ def test_entries_at_the_current_symbols_are_not_read(enumerated):
         for f in (target.neighbor_log_ratios, spoiled)
     ]
     assert torch.equal(*ends)
+
+
+def test_a_state_without_possible_neighbours_stays():
+    """Only the states (0, 0) and (1, 1) are possible, and they are not neighbours."""
+    table = torch.full((2, 2), -torch.inf)
+    table[0, 0] = table[1, 1] = 0.0
+    x = torch.tensor([[0, 0], [1, 1]])
+    end, info = LocallyBalanced()(Tabular(table), x, 9, torch.Generator().manual_seed(0))
+    assert torch.equal(end, x)
+    assert (info.acceptance == 0).all()

@@ -122,3 +122,36 @@ def test_at_site_reads_one_symbol_per_chain(rng):
     x = torch.randint(9, (5, 4), generator=rng)
     site = torch.tensor([0, 3, 1, 2, 3])
     assert torch.equal(at_site(x, site), x.gather(1, site[:, None])[:, 0])
+
+
+@pytest.mark.parametrize("bits", [0, 2**63 - 1])
+def test_the_acceptance_uniform_meets_neither_end(bits, monkeypatch):
+    """All random bits 0: a move of log-ratio -30 would pass a uniform of 0. All 1: 0 must pass."""
+    monkeypatch.setattr(torch.Tensor, "random_", lambda self, generator=None: self.fill_(bits))
+    x = torch.ones(5, 3, dtype=torch.long)
+
+    def accepted(log_ratio):
+        return single_site_metropolis(lambda *_: torch.full((5,), log_ratio), x, 4, 3)[1].acceptance
+
+    assert (accepted(-30.0) == 0).all()
+    assert (accepted(0.0) == 1).all()
+
+
+def test_an_energy_that_is_nan_is_an_error():
+    class Broken(Tabular):
+        def log_prob(self, x):
+            return torch.where(x[:, 0] == 0, 0.0, torch.nan)
+
+    target, x = Broken(torch.zeros(3, 3)), torch.zeros(4, 2, dtype=torch.long)
+    with pytest.raises(ValueError, match="log_prob is NaN"):
+        SingleSiteMetropolis()(target, x, 50, torch.Generator().manual_seed(0))
+
+
+def test_impossible_states_are_never_entered_and_are_left(rng):
+    """-inf at five of nine states; chains that start there leave them for good."""
+    table = torch.full((3, 3), -torch.inf)
+    table[0], table[1, 1] = torch.tensor([0.0, 1.0, 0.5]), 0.3
+    target = Tabular(table)
+    start = torch.cartesian_prod(torch.arange(3), torch.arange(3)).repeat(50, 1)
+    x, _ = SingleSiteMetropolis()(target, start, 200, rng)
+    assert target.log_prob(x).isfinite().all()

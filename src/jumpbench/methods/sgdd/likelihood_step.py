@@ -7,8 +7,10 @@ from torch import Tensor
 
 from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.sgdd.likelihoods import Likelihood
-from jumpbench.samplers.mcmc.metropolis import single_site_metropolis
-from jumpbench.targets.changes import Delta, at_site
+from jumpbench.samplers.chain import Kernel
+from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
+from jumpbench.targets.base import Target
+from jumpbench.targets.changes import Commit, Delta, at_site
 
 
 class StepInfo(NamedTuple):
@@ -43,17 +45,36 @@ def tied(delta: Delta, x: Tensor, penalty: float) -> Delta:
     return tied_delta
 
 
+class Tied(Target):
+    """log p(y|z) - penalty * d(x, z) as a target of Markov kernels, chain b tied to x[b]."""
+
+    def __init__(self, likelihood: Likelihood, x: Tensor, penalty: float, n_states: int) -> None:
+        super().__init__(x.shape[1], n_states)
+        self.likelihood, self.x, self.penalty = likelihood, x, penalty
+
+    def log_prob(self, z: Tensor) -> Tensor:
+        return self.likelihood.log_likelihood(z) - self.penalty * (z != self.x).sum(-1)
+
+    def changes(self, z: Tensor) -> tuple[Delta, Commit | None]:
+        delta, commit = self.likelihood.changes(z)
+        return tied(delta, self.x, self.penalty), commit
+
+
 class MetropolisStep:
-    """T single-site Metropolis-Hastings proposals; distances are to x, not to the current z.
+    """T Metropolis-Hastings proposals; distances are to x, not to the current z.
 
     Args:
         n_proposals: T.
         from_previous: start at the previous z (Metropolis within Gibbs) and not at x, as the
             paper's code does. A start at x is right only once the chain has forgotten it.
+        kernel: T of whose steps are made; by default proposals at single sites.
     """
 
-    def __init__(self, n_proposals: int, from_previous: bool = False) -> None:
+    def __init__(
+        self, n_proposals: int, from_previous: bool = False, kernel: Kernel | None = None
+    ) -> None:
         self.n_proposals, self.from_previous = n_proposals, from_previous
+        self.kernel = kernel or SingleSiteMetropolis()
 
     def __call__(
         self,
@@ -67,11 +88,9 @@ class MetropolisStep:
         # Small integers: a step is spent on moving states about.
         dtype = torch.uint8 if n_states <= 256 else x.dtype
         anchor, start = x.to(dtype), (previous if self.from_previous else x).to(dtype)
-        delta, commit = likelihood.changes(start)
-        z, info = single_site_metropolis(
-            tied(delta, anchor, penalty), start, self.n_proposals, n_states, generator, commit
-        )
-        return z.to(x.dtype), StepInfo(info.acceptance.double(), self.n_proposals + 1)
+        target = Tied(likelihood, anchor, penalty, n_states)
+        z, info = self.kernel(target, start, self.n_proposals, generator)
+        return z.to(x.dtype), StepInfo(info.acceptance.double(), info.energy_evaluations)
 
 
 class ExactStep:

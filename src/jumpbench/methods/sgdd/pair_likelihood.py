@@ -12,6 +12,14 @@ Operator = Callable[[Tensor, Tensor], Tensor]
 _NO_PAIR = 255  # an observation that no prediction equals, in the padding of the tables
 
 
+def exclusive_or(a: Tensor, b: Tensor) -> Tensor:
+    return a ^ b
+
+
+def both(a: Tensor, b: Tensor) -> Tensor:
+    return a & b
+
+
 def random_pairs(length: int, share: float, seed: int = 0) -> Tensor:
     """(2, p) with p = ``share`` D pairs, both ends uniform over the sites and independent.
 
@@ -30,8 +38,8 @@ class PairLikelihood(Likelihood):
     Args:
         pairs: sites (2, p).
         observed: y, (p,) for all chains or (B, p) with one measurement for each chain; 0..254.
-        operator: elementwise and symmetric, integers to integers: ``torch.bitwise_xor``,
-            ``torch.bitwise_and``.
+        operator: elementwise and symmetric, integers to integers, as :func:`exclusive_or`
+            and :func:`both`.
         sigma: noise scale, one over the nats of a mismatch.
         length: D.
 

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.kernels.categorical import sample_categorical
-from jumpbench.samplers.chain import ChainInfo, positive_uniform, share
+from jumpbench.samplers.chain import ChainInfo, accepts, share
 from jumpbench.targets.base import DiscreteTarget
 
 Reluctance = Callable[[Tensor, Tensor], Tensor]
@@ -73,7 +73,7 @@ class DiscreteLangevin:
             new_log_p = target.log_prob(proposal)
             new_log_q = _log_proposal(log_ratios(proposal), proposal, self.reluctance)
             gain = new_log_p - log_p + _log_joint(new_log_q, x) - _log_joint(log_q, proposal)
-            accept = positive_uniform((x.shape[0],), generator, x.device) <= gain.exp()
+            accept = accepts(gain, generator)
             x = torch.where(accept[:, None], proposal, x)
             log_p = torch.where(accept, new_log_p, log_p)
             log_q = torch.where(accept[:, None, None], new_log_q, log_q)

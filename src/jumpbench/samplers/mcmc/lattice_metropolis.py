@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from jumpbench.samplers.chain import ChainInfo, positive_uniform, share
+from jumpbench.kernels.uniforms import fill_uniform_
+from jumpbench.samplers.chain import ChainInfo, share
 from jumpbench.targets.lattice import LatticeTarget
 
 
@@ -50,7 +51,7 @@ class LatticeMetropolis:
             sites = torch.randint(length, (size * batch,), **random)
             places = star.index_select(1, sites).view(5, size, batch).transpose(0, 1).add(rows)
             shift = torch.randint(1, n, (size, batch), dtype=torch.int32, **random)
-            log_u = positive_uniform((size, batch), generator, device).log_()
+            log_u = fill_uniform_(torch.empty((size, batch), device=device), generator).log_()
             accept = torch.empty((size, batch), dtype=torch.bool, device=device)
             for k in range(size):
                 symbols = state.index_select(0, places[k].reshape(-1)).view(5, batch)
@@ -58,7 +59,7 @@ class LatticeMetropolis:
                 new = (old + shift[k]).remainder_(n)
                 change = torch.add(new, old, alpha=n).mul_(n).add(around)
                 delta = gain.index_select(0, change.view(-1)).view(4, batch).sum(0)
-                torch.le(log_u[k], delta, out=accept[k])
+                torch.lt(log_u[k], delta, out=accept[k])
                 state.index_copy_(0, places[k, 0].long(), torch.where(accept[k], new, old))
             accepted += accept.sum(0)
         info = ChainInfo(share(accepted, steps), steps, steps)

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from jumpbench.kernels.categorical import sample_categorical
-from jumpbench.samplers.chain import ChainInfo, positive_uniform, share
+from jumpbench.samplers.chain import ChainInfo, accepts, share
 from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.changes import at_site
 
@@ -71,7 +71,7 @@ class LocallyBalanced:
                 new_log_p = target.log_prob(proposal)
                 gain = new_log_p - log_p
             gain = gain + at_site(new_log_q, back) - at_site(log_q, flat)
-            accept = positive_uniform((n_chains,), generator, x.device) <= gain.exp()
+            accept = accepts(gain, generator)
             x = torch.where(accept[:, None], proposal, x)
             ratios = torch.where(accept[:, None, None], new_ratios, ratios)
             log_q = torch.where(accept[:, None], new_log_q, log_q)
@@ -85,5 +85,8 @@ class LocallyBalanced:
 def _log_proposal(ratios: Tensor, x: Tensor, log_balance: Callable[[Tensor], Tensor]) -> Tensor:
     """Log-probabilities (B, D N) of all single-site changes; -inf at the current symbols."""
     current = x.long()[..., None]
-    scores = log_balance(ratios).scatter(-1, current, -torch.inf)
+    scores = log_balance(ratios)
+    # Where every neighbour is impossible any proposal will do: it is rejected.
+    stuck = (ratios == -torch.inf).scatter(-1, current, True).all(-1).all(-1)[..., None, None]
+    scores = torch.where(stuck, 0.0, scores).scatter(-1, current, -torch.inf)
     return scores.flatten(-2).log_softmax(-1)

@@ -10,7 +10,7 @@ import math
 import torch
 from torch import Tensor
 
-from jumpbench.samplers.chain import ChainInfo, positive_uniform, share
+from jumpbench.samplers.chain import ChainInfo, accepts, share
 from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.changes import Commit, Delta, changes_of
 
@@ -68,8 +68,7 @@ class MultiSiteMetropolis:
             token = torch.randint(target.n_states, shape, dtype=x.dtype, **random)
             proposal = x.scatter(1, site, token)
             new_log_p = target.log_prob(proposal)
-            u = positive_uniform((n_chains,), generator, x.device)
-            accept = u <= (new_log_p - log_p).exp()
+            accept = accepts(new_log_p - log_p, generator)
             x = torch.where(accept[:, None], proposal, x)
             log_p = torch.where(accept, new_log_p, log_p)
             accepted += accept

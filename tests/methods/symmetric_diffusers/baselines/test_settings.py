@@ -61,31 +61,47 @@ def test_jigsaws_use_the_nearest_length(experiment, table, pieces, n):
 FEW = ("trainer.max_steps=2", "trainer.accelerator=cpu", "data.test_size=8", "data.batch_size=4")
 SELECTED = ("data.generated=60", "data.held_out=20", "data.valid_size=8")
 SELECTED = (*SELECTED, "trainer.val_check_interval=1")
+SMALL = ("network.dim=16", "network.heads=2", "network.hidden=16", "decoding=greedy")
+GENERATED = ("data.train_files=[]", "data.train_size=8", "data.test_files=[]")
 TINY = ("network.dim=16", "network.layers=1", "network.heads=2", "network.feedforward=16")
 
 
-@pytest.mark.parametrize(
-    ("experiment", "overrides", "metric"),
-    [
-        ("sort_diffsort", (*FEW, *SELECTED, "data.length=3", "network=digit_scores"), "accuracy"),
-        (
-            "sort_error_free_diffsort",
-            (*FEW, *SELECTED, "data.length=5", "network=digit_scores_transformer"),
-            "kendall_tau",
-        ),
-        ("jigsaw_diffsort", (*FEW, *SELECTED, "data.pieces=3"), "rmse"),
-        ("jigsaw_error_free_diffsort", (*FEW, *SELECTED, "data.pieces=2"), "mae"),
-        ("jigsaw_gumbel_sinkhorn", (*FEW, "data.generated=60", "network.hidden=4"), "correct"),
-        ("toy_sedd", (*FEW, *TINY, "data.length=6", "method.steps=4"), "valid"),
-        (
-            "tsp_two_opt",
-            ("data.length=7", "data.test_files=[]", "data.test_size=8"),
-            "gap_mean",
-        ),
-        ("tsp_held_karp", ("data.length=7", "data.test_files=[]", "data.test_size=8"), "gap"),
-    ],
-)
-def test_experiments_run(tmp_path, experiment, overrides, metric):
+TRAINED = [
+    ("sort_diffsort", (*FEW, *SELECTED, "data.length=3", "network=digit_scores"), "accuracy"),
+    (
+        "sort_error_free_diffsort",
+        (*FEW, *SELECTED, "data.length=5", "network=digit_scores_transformer"),
+        "kendall_tau",
+    ),
+    ("jigsaw_diffsort", (*FEW, *SELECTED, "data.pieces=3"), "rmse"),
+    ("jigsaw_error_free_diffsort", (*FEW, *SELECTED, "data.pieces=2"), "mae"),
+    ("jigsaw_gumbel_sinkhorn", (*FEW, "data.generated=60", "network.hidden=4"), "correct"),
+    ("toy_sedd", (*FEW, *TINY, "data.length=6", "method.steps=4"), "valid"),
+    ("sort", (*FEW, *SMALL, "data.generated=60", "network=sort_transformer_small"), "correct"),
+    ("jigsaw", (*FEW, *SMALL, "data.generated=60", "data.pieces=2"), "rmse_unit"),
+    ("fixed_permutation", (*FEW, *SMALL, "data.length=6"), "accuracy@greedy"),
+    ("tsp20", (*FEW, *SMALL, "data.length=6", *GENERATED, "network.layers=2"), "gap_first"),
+]
+SOLVED = [
+    ("tsp_two_opt", ("data.length=7", "data.test_files=[]", "data.test_size=8"), "gap_mean"),
+    ("tsp_held_karp", ("data.length=7", "data.test_files=[]", "data.test_size=8"), "gap"),
+]
+
+
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+@pytest.mark.parametrize(("experiment", "overrides", "metric"), TRAINED)
+def test_trained_experiments_run_in_either_precision(
+    tmp_path, experiment, overrides, metric, precision
+):
+    run_and_check(tmp_path, experiment, (*overrides, f"trainer.precision={precision}"), metric)
+
+
+@pytest.mark.parametrize(("experiment", "overrides", "metric"), SOLVED)
+def test_solvers_run(tmp_path, experiment, overrides, metric):
+    run_and_check(tmp_path, experiment, overrides, metric)
+
+
+def run_and_check(tmp_path, experiment, overrides, metric):
     run = plan_run(f"symmetric_diffusers/{experiment}", overrides)
     execute(tmp_path / "run", run.config)
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())["metrics"]

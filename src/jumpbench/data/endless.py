@@ -1,0 +1,25 @@
+"""Training batches without end, by number, and where a resumed training takes them up."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+from lightning import Trainer
+from torch.utils.data import IterableDataset
+
+
+class EndlessBatches(IterableDataset):
+    """Batch i is ``make(i)``; the first one is that after the last step that was taken.
+
+    A method that takes several optimiser steps a batch says so in ``steps_per_batch``.
+    """
+
+    def __init__(self, make: Callable[[int], Any], trainer: Trainer | None = None) -> None:
+        self._make, self._trainer = make, trainer
+
+    def __iter__(self) -> Iterator[Any]:
+        first = 0
+        if self._trainer is not None:
+            steps = getattr(self._trainer.lightning_module, "steps_per_batch", 1)
+            first = self._trainer.global_step // steps
+        return (self._make(number) for number in count(first))

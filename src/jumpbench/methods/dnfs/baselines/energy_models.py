@@ -1,0 +1,81 @@
+"""Energy models trained without a sampler of their own: discrepancies, ratios, Markov chains."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from jumpbench.errors import UserError
+from jumpbench.methods.dnfs.energy_judging import EnergyMethod
+from jumpbench.methods.dnfs.energy_losses import Objective
+from jumpbench.methods.dnfs.module import adamw
+from jumpbench.methods.unnormalised.base import submodule_weights
+from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.draws import Draws
+from jumpbench.targets.energy_network import EnergyNetwork
+
+
+class EnergyModel(EnergyMethod):
+    """One objective, one optimiser; samples are chains on the trained energy.
+
+    Args:
+        objective: of :mod:`jumpbench.methods.dnfs.energy_losses`.
+        optimizer: partial that takes the parameters.
+        kwargs: of :class:`EnergyMethod`, among them ``energy`` and ``length``.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        optimizer: Callable[..., torch.optim.Optimizer] = adamw,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.objective, self.optimizer = objective, optimizer
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return self.optimizer(self.energy.parameters())
+
+    def training_step(self, batch: Tensor, batch_idx: int) -> Tensor:
+        loss = self.objective(self.energy, batch, self.generator("objective"))
+        if hasattr(self.energy, "penalty"):
+            loss = loss + self.energy.penalty()
+        self.log("train/loss", loss)
+        return loss
+
+    @torch.no_grad()
+    def draw(self, batch: Tensor, generator: torch.Generator) -> dict[str, Draws]:
+        likelihood = self.likelihood(batch, generator)
+        drawn = self.chains(batch, generator) if self.kernel else Draws(batch, None, Cost())
+        return {"chains": Draws(drawn.samples, None, drawn.cost, likelihood)}
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_save_checkpoint(checkpoint)
+        checkpoint["chains"] = getattr(self.objective, "states", None)
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_load_checkpoint(checkpoint)
+        if checkpoint.get("chains") is not None:
+            self.objective.states = checkpoint["chains"].to(self.device)
+
+
+def trained_energy(
+    folder: str, energy: Callable[..., nn.Module], length: int, n_states: int = 2
+) -> EnergyNetwork:
+    """The law of the energy that a finished run of this package trained; its weights are fixed.
+
+    Raises:
+        UserError: the run has no checkpoint, or another energy.
+    """
+    path = Path(folder) / "checkpoints" / "last.ckpt"
+    if not path.is_file():
+        raise UserError(f"{path} is missing: finish the run that trains the energy first")
+    state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
+    module = energy(length=length, n_states=n_states)
+    try:
+        module.load_state_dict(submodule_weights(state, "energy"))
+    except RuntimeError:
+        raise UserError(f"{path} holds another energy than {type(module).__name__}") from None
+    return EnergyNetwork(module.requires_grad_(False))

@@ -1,0 +1,78 @@
+"""Graphs without a learnt sampler: exact solutions, and annealed Markov chains."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from jumpbench.evaluations.base import Evaluation
+from jumpbench.methods.base import Method
+from jumpbench.methods.dnfs.graphs import Problem, chains_of, solutions, timed
+from jumpbench.methods.dnfs.paths import Move, time_grid
+from jumpbench.methods.dnfs.residual import start_states
+from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.draws import Draws
+from jumpbench.targets.graphs import GraphLaw, Graphs
+
+
+class ExactSolutions(Method):
+    """One optimal solution a graph.
+
+    Args:
+        problem: graphs and beta to a law, as for the samplers; it scores the solutions.
+        solve: laws on the CPU to optimal bits (B, D).
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        solve: Callable[[GraphLaw], Tensor],
+        evaluation: Evaluation | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(seed, evaluation)
+        self.problem, self.solve = problem, solve
+
+    def draw(self, batch: Graphs, generator: torch.Generator) -> Draws:
+        x = self.solve(self.problem(batch.to("cpu"))).to(self.device)
+        return solutions(self.problem(batch), x, Cost())
+
+
+class AnnealedChains(Method):
+    """Markov chains on the laws p_t at every grid time, from uniform bits; no network.
+
+    Args:
+        problem: graphs and beta to a law.
+        moves: by name, the moves at every grid time t_1 .. t_K; each is a way of drawing.
+        n_steps: K.
+        beta: inverse temperature at t = 1.
+        chains_per_graph: chains, and solutions, a graph.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        moves: Mapping[str, Move],
+        n_steps: int = 64,
+        beta: float = 5.0,
+        chains_per_graph: int = 20,
+        evaluation: Evaluation | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(seed, evaluation)
+        self.problem, self.moves, self.n_steps = problem, dict(moves), n_steps
+        self.beta, self.chains_per_graph = beta, chains_per_graph
+
+    @torch.no_grad()
+    def draw(self, batch: Graphs, generator: torch.Generator) -> dict[str, Draws]:
+        laws = chains_of(self.problem, batch, self.beta, self.chains_per_graph)
+
+        def chains(move: Move) -> Draws:
+            x, energies = start_states(laws, len(laws), generator), 0.0
+            for t in time_grid(self.n_steps, self.device)[1:]:
+                x, spent = move(laws, x, t, generator)
+                energies += spent
+            return solutions(laws, x, Cost(0.0, energies, float(self.n_steps)))
+
+        return {name: timed(partial(chains, move)) for name, move in self.moves.items()}

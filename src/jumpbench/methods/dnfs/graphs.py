@@ -1,0 +1,140 @@
+"""DNFS for combinatorial optimisation: one network for the laws of many graphs (section 5.3)."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from jumpbench.data.graphs import Pool
+from jumpbench.errors import UserError
+from jumpbench.evaluations.base import Evaluation
+from jumpbench.methods.dnfs.learner import Learner
+from jumpbench.methods.dnfs.module import adamw
+from jumpbench.methods.dnfs.paths import Move, sample, time_grid
+from jumpbench.methods.dnfs.training import FlowTraining
+from jumpbench.networks.legf import LeGF
+from jumpbench.samplers.draws import Draws
+from jumpbench.targets.graphs import GraphLaw, Graphs
+
+Problem = Callable[..., GraphLaw]
+"""Takes graphs and an inverse temperature, such as a partial of ``IndependentSets``."""
+
+
+class GraphDNFS(FlowTraining):
+    """A flow sampler of the laws exp(beta * objective) of graphs.
+
+    A roll-out has ``graphs_per_rollout`` training graphs with an equal share of the chains and a
+    d/dt log Z_t each; stored entries keep the graphs, beta and the estimate that they were made
+    with. Inverse temperatures grow linearly from ``beta_start`` to ``beta`` over the first
+    ``warm_up`` steps and are constant within a roll-out. The network is not told beta.
+
+    A test batch of graphs gives ``chains_per_graph`` decoded solutions a graph, graph by graph.
+
+    Args:
+        problem: graphs and beta to a law.
+        length: padded number of nodes, that of the data.
+        network: builds, from ``length`` and ``n_states``, a network of states, times and graphs.
+        optimizer: partial that takes the parameters.
+        n_steps, chains, stored, batch_size, clamp: of :class:`Learner`.
+        graphs_per_rollout: at least 2; they divide ``chains``.
+        refresh_every: optimiser steps between roll-outs.
+        beta_start, beta, warm_up: the schedule of inverse temperatures.
+        chains_per_graph: samples of each test graph.
+        moves: by name, MCMC moves after every Euler step of the test stage, or None; each is a way
+            of drawing.
+        evaluation, seed: of :class:`~jumpbench.methods.base.Method`.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        length: int,
+        network: Callable[..., nn.Module] = LeGF,
+        optimizer: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = adamw,
+        n_steps: int = 64,
+        chains: int = 256,
+        stored: int = 4,
+        batch_size: int = 256,
+        clamp: float | None = 5.0,
+        graphs_per_rollout: int = 16,
+        refresh_every: int = 100,
+        beta_start: float = 0.1,
+        beta: float = 5.0,
+        warm_up: int = 80_000,
+        chains_per_graph: int = 20,
+        moves: Mapping[str, Move | None] | None = None,
+        evaluation: Evaluation | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(seed=seed, evaluation=evaluation)
+        if graphs_per_rollout < 2 or chains % graphs_per_rollout:
+            raise UserError(
+                f"graphs_per_rollout={graphs_per_rollout} must be at least 2 and divide "
+                f"chains={chains}"
+            )
+        if chains_per_graph < 1:
+            raise UserError(f"chains_per_graph must be at least 1, not {chains_per_graph}")
+        self.problem, self.optimizer = problem, optimizer
+        self.network = self.seeded(network, "network", length=length, n_states=2)
+        self.use(Learner(self.network, n_steps, chains, stored, batch_size, clamp), refresh_every)
+        self.graphs_per_rollout = graphs_per_rollout
+        self.beta_start, self.beta, self.warm_up = beta_start, beta, warm_up
+        self.chains_per_graph = chains_per_graph
+        self.moves = dict(moves or {"flow": None})
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return self.optimizer(self.parameters())
+
+    def beta_at(self, step: int) -> float:
+        part = min(1.0, step / max(self.warm_up, 1))
+        return self.beta_start + part * (self.beta - self.beta_start)
+
+    def laws(self, batch: Pool) -> GraphLaw:
+        graphs = batch.draw(self.graphs_per_rollout, self.generator("graphs"))
+        if len(graphs) < self.graphs_per_rollout:
+            raise UserError(
+                f"there are {len(graphs)} training graphs, fewer than graphs_per_rollout="
+                f"{self.graphs_per_rollout}"
+            )
+        return self.problem(graphs, self.beta_at(self.global_step))
+
+    def kind(self) -> GraphLaw:
+        # Graphs are replaced by the stored ones; what counts are the problem's own settings.
+        edge = Graphs(torch.zeros(1, 2, 2), torch.tensor([2]), torch.zeros(1, 2, 2).long())
+        return self.problem(edge)
+
+    @torch.no_grad()
+    def draw(self, batch: Graphs, generator: torch.Generator) -> dict[str, Draws]:
+        laws = chains_of(self.problem, batch, self.beta, self.chains_per_graph)
+        times = time_grid(self.learner.n_steps, self.device)
+
+        def trajectories(move: Move | None) -> Draws:
+            x, cost = sample(self.network, laws, times, len(laws), generator, move)
+            return solutions(laws, x, cost)
+
+        return {name: timed(partial(trajectories, move)) for name, move in self.moves.items()}
+
+
+def chains_of(problem: Problem, graphs: Graphs, beta: float, chains: int) -> GraphLaw:
+    """Laws of ``chains`` chains a graph, graph by graph."""
+    index = torch.arange(len(graphs), device=graphs.sizes.device).repeat_interleave(chains)
+    return problem(graphs, beta).rows(index)
+
+
+def solutions(laws: GraphLaw, x: Tensor, cost: Any) -> Draws:
+    """Decoded states with their sizes; ``feasible`` tells whether decoding changed nothing."""
+    decoded = laws.decoded(x)
+    same = (decoded == x).all(-1)
+    return Draws(decoded, None, cost, {"size": laws.score(decoded).double(), "feasible": same})
+
+
+def timed(draw: Callable[[], Draws]) -> Draws:
+    """Draws with the seconds that they took: ways of drawing differ in cost."""
+    started = time.monotonic()
+    draws = draw()
+    if draws.samples.is_cuda:
+        torch.cuda.synchronize(draws.samples.device)
+    return draws.timed(time.monotonic() - started)

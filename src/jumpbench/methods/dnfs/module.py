@@ -1,0 +1,152 @@
+"""DNFS as a LightningModule: a thin shell around the learner, for one target."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from jumpbench.evaluations.base import Evaluation
+from jumpbench.evaluations.normaliser import Normaliser
+from jumpbench.methods.dnfs.estimates import Estimate, control_variate
+from jumpbench.methods.dnfs.learner import Learner
+from jumpbench.methods.dnfs.paths import Move, simulate, time_grid
+from jumpbench.methods.dnfs.residual import check_positive
+from jumpbench.methods.dnfs.training import FlowTraining
+from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, Optimizer
+from jumpbench.networks.letf import LeTF
+from jumpbench.samplers.draws import Draws
+from jumpbench.targets.base import DiscreteTarget
+
+Probe = Callable[[nn.Module, DiscreteTarget, Tensor], dict[str, float]]
+
+adamw = partial(torch.optim.AdamW, lr=1e-3, weight_decay=1e-4)
+
+
+class DNFS(FlowTraining, NetworkSampler):
+    """Discrete Neural Flow Sampler (Ou et al. 2025) of one positive target.
+
+    Every ``refresh_every`` steps the learner simulates; every step is one optimiser step on its
+    loss. A test batch is ``chains_per_batch`` weighted trajectories; their left-end weights,
+    ``left_log_weights``, and ``target_log_prob`` are among the extras.
+
+    Args:
+        target: any :class:`~jumpbench.targets.base.Target`, or a module with its methods, whose
+            parameters stay as they are.
+        network: builds, from ``length`` and ``n_states``, a locally equivariant network.
+        n_steps, chains, stored, batch_size, clamp, estimate, keep_slopes: of :class:`Learner`.
+        free_energy: builds the network of LEAPS for d/dt log Z_t, learnt jointly.
+        refresh_every: optimiser steps between roll-outs.
+        n_steps_test: time steps in the test stage; by default those of training.
+        move: MCMC moves after every Euler step of the test stage.
+        probes: numbers of the network, named ``NAME@STAGE``; stage k is the k-th step of
+            ``probe_at``, counted from 0.
+        compiler: wraps the network, such as ``torch.compile``.
+        evaluation: by default effective sample size and log Z.
+        kwargs: ``chains_per_batch``, ``scheduler``, ``warm_start``, ``seed`` of
+            :class:`NetworkSampler`.
+
+    Raises:
+        UserError: counts below one, a target that is not positive or finite.
+    """
+
+    def __init__(
+        self,
+        target: DiscreteTarget,
+        network: Builder = LeTF,
+        optimizer: Optimizer = adamw,
+        n_steps: int = 64,
+        chains: int = 256,
+        stored: int = 4,
+        batch_size: int = 128,
+        clamp: float | None = 5.0,
+        estimate: Estimate = control_variate,
+        keep_slopes: bool = False,
+        free_energy: Builder | None = None,
+        refresh_every: int = 100,
+        n_steps_test: int | None = None,
+        move: Move | None = None,
+        probes: Sequence[Probe] = (),
+        probe_at: Sequence[int] = (),
+        compiler: Callable[[nn.Module], nn.Module] | None = None,
+        evaluation: Evaluation | None = None,
+        chains_per_batch: int = 2048,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            target=target, optimizer=optimizer, evaluation=evaluation or Normaliser(),
+            chains_per_batch=chains_per_batch, **kwargs,
+        )  # fmt: skip
+        self.network = self.build(network, "network", **self.sizes)
+        self.free_energy = None if free_energy is None else self.build(free_energy, "free_energy")
+        # Not a second submodule: a compiled network shares its parameters.
+        vars(self)["flow"] = compiler(self.network) if compiler else self.network
+        learner = Learner(
+            self.flow, n_steps, chains, stored, batch_size, clamp, estimate, self.free_energy,
+            keep_slopes,
+        )  # fmt: skip
+        self.use(learner, refresh_every)
+        self.n_steps_test = n_steps_test or n_steps
+        self.move = move
+        self.probes, self.probe_at = list(probes), list(probe_at)
+        self.probed: dict[str, float] = {}
+
+    def laws(self, batch: Any) -> DiscreteTarget:
+        return self.target
+
+    def kind(self) -> DiscreteTarget:
+        return self.target
+
+    def start_from(self, weights: dict[str, Tensor]) -> None:
+        prefix = "network."
+        own = {k.removeprefix(prefix): w for k, w in weights.items() if k.startswith(prefix)}
+        self.network.load_state_dict(own)
+
+    def on_fit_start(self) -> None:
+        self._to_device()
+        super().on_fit_start()
+        check_positive(self.target, self.generator("check"))
+
+    def on_test_start(self) -> None:
+        super().on_test_start()
+        self._to_device()
+
+    def _to_device(self) -> None:
+        """Targets made of tensors, such as graphs; modules are moved with this one."""
+        if hasattr(self.target, "to") and not isinstance(self.target, nn.Module):
+            vars(self)["target"] = self.target.to(self.device)
+
+    def on_train_start(self) -> None:
+        super().on_train_start()
+        if self.global_step == 0:
+            self._probe()
+
+    def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
+        self._probe()
+
+    def _probe(self) -> None:
+        if self.global_step not in self.probe_at:
+            return
+        stage = self.probe_at.index(self.global_step)
+        times = time_grid(self.n_steps_test, self.device)
+        for probe in self.probes:
+            for name, value in probe(self.network, self.target, times).items():
+                self.probed[f"{name}@{stage}"] = float(value)
+
+    def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
+        times = time_grid(self.n_steps_test, self.device)
+        paths = simulate(self.flow, self.target, times, n, generator, move=self.move)
+        extras = {"left_log_weights": paths.left_log_weights, "target_log_prob": paths.log_prob}
+        return Draws(paths.end, paths.log_weights, paths.cost, extras)
+
+    def further_results(self) -> dict[str, float]:
+        return super().further_results() | self.probed
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_save_checkpoint(checkpoint)
+        checkpoint["probed"] = self.probed
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_load_checkpoint(checkpoint)
+        self.probed = checkpoint["probed"]

@@ -1,0 +1,102 @@
+"""The Kolmogorov residual of DNFS, from one pass of a locally equivariant network.
+
+The path log p~_t = t log rho + (1 - t) log eta runs from the uniform law eta (normalised, so
+Z_0 = 1) at t = 0 to the target rho at t = 1. With rates [G(n, i | x)]+ the rates *into* x from its
+neighbours are [-G(n, i | x)]+, read off at x itself, and
+
+    xi_t(x) = log rho(x) - log eta(x)
+              + sum_{i, n} ( [G(n, i | x)]+ - [-G(n, i | x)]+ exp(t r_{i,n}(x)) )
+
+with r the neighbour log-ratios of rho. The forward equation holds if and only if xi_t(x) is
+d/dt log Z_t for all x (Ou et al. 2025, equations 5 to 8, section 4).
+
+Targets of graphs hold one law a state, ``graphs`` that the network is given too, and a ``mask`` of
+real sites (B, D): padded sites stay 0, do not move, and count nowhere.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from jumpbench.errors import UserError
+from jumpbench.targets.base import DiscreteTarget, check_target, random_states
+
+
+def mask_of(target: DiscreteTarget) -> Tensor | None:
+    """Real sites (B, D), or None if all are."""
+    return getattr(target, "mask", None)
+
+
+def log_start(target: DiscreteTarget) -> float | Tensor:
+    """log eta: minus the number of real sites times log N; a number or (B,)."""
+    mask = mask_of(target)
+    sites = target.length if mask is None else mask.sum(-1)
+    return -sites * math.log(target.n_states)
+
+
+def start_states(target: DiscreteTarget, n: int, generator: torch.Generator) -> Tensor:
+    """Independent states (n, D) of eta; as many as there are laws where each has its own."""
+    x = random_states(target, (n,), generator)
+    mask = mask_of(target)
+    return x if mask is None else x * mask
+
+
+def flux_of(network: nn.Module, target: DiscreteTarget, x: Tensor, t: Tensor) -> Tensor:
+    """G (B, D, N), at least float32 whatever precision the network runs in; one pass."""
+    graphs = getattr(target, "graphs", None)
+    flux = network(x, t) if graphs is None else network(x, t, graphs)
+    return flux if flux.dtype == torch.float64 else flux.float()
+
+
+def probability_flow(flux: Tensor, ratios: Tensor, clamp: float | None = None) -> Tensor:
+    """sum of [G]+ - [-G]+ exp(r), (B, D, N) twice to (B,): outgoing rate less incoming flow.
+
+    ``ratios`` are those of p_t; ``clamp`` bounds them from above, as in the loss alone.
+    """
+    if clamp is not None:
+        ratios = ratios.clamp(max=clamp)
+    return (flux.relu() - (-flux).relu() * ratios.exp()).sum((-2, -1))
+
+
+class Slope(NamedTuple):
+    """What a residual needs of the target at states (B, D).
+
+    ``log_prob (B,)``: log rho; ``time (B,)``: d/dt log p~_t = log rho - log eta; ``ratios
+    (B, D, N)``: those of rho.
+    """
+
+    log_prob: Tensor
+    time: Tensor
+    ratios: Tensor
+
+
+@torch.no_grad()
+def slope_of(target: DiscreteTarget, x: Tensor) -> Slope:
+    """Evaluates the target; its parameters get no gradient from a sampler's loss."""
+    log_prob = target.log_prob(x)
+    return Slope(log_prob, log_prob - log_start(target), target.neighbor_log_ratios(x))
+
+
+def control_integrand(slope: Slope, t: Tensor, flux: Tensor, clamp: float | None = None) -> Tensor:
+    """xi_t(x), (B,); ``t`` (B,)."""
+    return slope.time + probability_flow(flux, t[:, None, None] * slope.ratios, clamp)
+
+
+def check_positive(target: DiscreteTarget, generator: torch.Generator) -> None:
+    """Evaluates a target at 64 uniform states.
+
+    Raises:
+        UserError: it is not finite there or at a neighbour: the path needs a positive law.
+    """
+    mask = mask_of(target)
+    x = start_states(target, 64 if mask is None or len(mask) == 1 else len(mask), generator)
+    check_target(target, x)
+    ratios = target.neighbor_log_ratios(x)
+    if not ratios.isfinite().all():
+        raise UserError(
+            f"{type(target).__name__} excludes {int((~ratios.isfinite()).sum())} of "
+            f"{ratios.numel()} neighbours (log_prob = -inf): an annealing path from the uniform "
+            "law needs a law that is positive everywhere; give such states a finite penalty"
+        )

@@ -1,0 +1,122 @@
+"""Steps of a flow sampler's learner inside Lightning: roll-outs, losses, curves, checkpoints."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from jumpbench.errors import UserError
+from jumpbench.methods.base import Method
+from jumpbench.methods.dnfs.learner import Learner
+from jumpbench.methods.dnfs.paths import Paths
+from jumpbench.samplers.weights import effective_sample_size
+from jumpbench.seeding import derive_seed
+from jumpbench.targets.base import DiscreteTarget
+
+
+class SeededNetworks(Method):
+    """A method that builds its networks from its seed."""
+
+    def seeded(self, builder: Any, name: str, **sizes: int) -> nn.Module:
+        """A network with initial weights that depend on the seed and the name alone."""
+        with torch.random.fork_rng():
+            torch.manual_seed(derive_seed(self.seed, name))
+            return builder(**sizes)
+
+
+class FlowTraining(SeededNetworks):
+    """A method that trains a :class:`Learner`; a subclass makes it and says on what laws.
+
+    Artifacts: ``curves``, a point a roll-out: ``step``, the spreads over trajectories of both
+    estimators of d/dt log Z_t, ``slope_std`` and ``integrand_std``, averaged over grid points
+    (Figure 1), ``ess``, and the mean ``loss`` since the roll-out before.
+    """
+
+    learner: Learner
+    refresh_every: int
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.curves: dict[str, list[float]] = {}
+        self._losses: list[Tensor] = []
+        self._stored: dict[str, Any] | None = None
+
+    def laws(self, batch: Any) -> DiscreteTarget:
+        """The target of the next roll-out."""
+        raise NotImplementedError
+
+    def kind(self) -> DiscreteTarget:
+        """A target that stored laws are restored as; see :meth:`Learner.restore`."""
+        raise NotImplementedError
+
+    def use(self, learner: Learner, refresh_every: int) -> None:
+        """Take over a learner, whose evaluations count as this method's."""
+        if refresh_every < 1:
+            raise UserError(f"refresh_every must be at least 1, not {refresh_every}")
+        self.learner, self.refresh_every = learner, refresh_every
+        self._sizes = {"chains": learner.chains, "batch_size": learner.batch_size}
+        learner.meter = self.meter
+
+    def on_fit_start(self) -> None:
+        super().on_fit_start()
+        world = self.trainer.world_size
+        for name, size in self._sizes.items():
+            if size % world:
+                raise UserError(
+                    f"{name}={size} cannot be shared by {world} devices; choose trainer.devices "
+                    "so that it divides"
+                )
+            setattr(self.learner, name, size // world)
+
+    def on_train_start(self) -> None:
+        super().on_train_start()
+        if self._stored is not None:
+            self.learner.restore(self._stored, self.kind(), self.device)
+            self._stored = None
+
+    def training_step(self, batch: Any, batch_idx: int) -> Tensor:
+        if self.global_step % self.refresh_every == 0:
+            laws = self.laws(batch)
+            self._record(self.learner.refresh(laws, self.generator("paths"), self._mean))
+        loss = self.learner.loss(self.generator("pairs"))
+        self._losses.append(loss.detach())
+        return loss
+
+    def _mean(self, estimate: Tensor) -> Tensor:
+        """Over processes, whose trajectories differ; laws of their own are not averaged."""
+        if self.trainer.world_size == 1 or estimate.shape[-1] > 1:
+            return estimate
+        return self.all_gather(estimate).mean(0)
+
+    def _record(self, paths: Paths) -> None:
+        losses = torch.stack(self._losses) if self._losses else paths.slopes.new_tensor([torch.nan])
+        self._losses = []
+        point = {
+            "slope_std": paths.slopes.std(1).mean(),
+            "integrand_std": paths.integrands.std(1).mean(),
+            "ess": effective_sample_size(paths.log_weights),
+            "loss": losses.mean(),
+        }
+        values = dict(zip(point, torch.stack([v.double() for v in point.values()]).tolist(),
+                          strict=True))  # fmt: skip
+        for name, value in {"step": float(self.global_step), **values}.items():
+            self.curves.setdefault(name, []).append(value)
+        self.log_dict({f"train/{name}": value for name, value in values.items()})
+
+    def further_artifacts(self) -> dict[str, Any]:
+        curves = {name: torch.tensor(values) for name, values in self.curves.items()}
+        return super().further_artifacts() | ({"curves": curves} if curves else {})
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_save_checkpoint(checkpoint)
+        checkpoint["flow"] = {
+            "learner": self.learner.plain(),
+            "curves": self.curves,
+            "losses": [float(loss) for loss in self._losses],
+        }
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        super().on_load_checkpoint(checkpoint)
+        kept = checkpoint["flow"]
+        self._stored, self.curves = kept["learner"], kept["curves"]
+        self._losses = [torch.tensor(loss, device=self.device) for loss in kept["losses"]]

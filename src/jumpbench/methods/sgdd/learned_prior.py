@@ -1,0 +1,60 @@
+"""Priors that another run has trained."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from jumpbench.errors import UserError
+from jumpbench.methods.base import load_artifacts
+from jumpbench.methods.sgdd.interface import Problem
+from jumpbench.methods.sgdd.prior import ScorePrior
+from jumpbench.processes.base import SiteProcess
+from jumpbench.processes.schedules import Geometric, Schedule
+
+
+class NetworkScore(nn.Module):
+    """Ratios at time t from a network that gives log-scores at noise sigma(t)."""
+
+    def __init__(self, network: nn.Module, schedule: Schedule) -> None:
+        super().__init__()
+        self.network, self.schedule = network, schedule
+
+    def forward(self, x: Tensor, t: float) -> Tensor:
+        noise = self.schedule.total(t).float().to(x.device).expand(len(x))
+        return self.network(x, noise).float().exp()
+
+
+def learned_prior(
+    folder: str | Path,
+    network: nn.Module,
+    process: SiteProcess,
+    problem: Problem,
+    schedule: Schedule | None = None,
+    **options: Any,
+) -> ScorePrior:
+    """The prior of a run of :class:`~jumpbench.methods.score_training.ScoreTraining`.
+
+    Args:
+        folder: of the run; its artifact ``network`` holds the weights.
+        network: of the shape that was trained: states and noise -> log-scores.
+        process, schedule: those it was trained with.
+        problem: says the length D.
+        options: see :class:`~jumpbench.methods.sgdd.prior.ScorePrior`.
+
+    Raises:
+        UserError: the run has no such weights, or they do not fit the network.
+    """
+    weights = load_artifacts(folder).get("network")
+    if weights is None:
+        raise UserError(f"{folder} trained no score network; name a run of score training")
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        line = str(error).splitlines()[-1].strip()
+        raise UserError(f"the weights of {folder} do not fit this network: {line}") from None
+    schedule = schedule or Geometric()
+    score = NetworkScore(network, schedule)
+    prior = ScorePrior(score, process, problem.length, schedule=schedule, **options)
+    return prior.requires_grad_(False).eval()

@@ -1,0 +1,67 @@
+"""leGF: leTF for graphs of several sizes, with attention biased by shortest-path distances.
+
+As Graphormer adds them, one learned scalar per head and distance joins every attention logit, the
+same in all layers; nothing is added where one side is the time token. The bias depends on the graph
+alone, so the features stay hollow (DNFS, Ou et al. 2025, appendix D.4).
+
+Node order matters (the streams are causal), so the network is not invariant under relabelling.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from jumpbench.networks.letf import LeTF, visible
+from jumpbench.targets.graphs import Graphs
+
+
+class LeGF(LeTF):
+    """G (B, D, 2) of states (B, D), times (B,) and one graph a state; 0 at padded nodes.
+
+    Graphs are padded at the end. The second stream reads each graph backwards within its own
+    length, so that causality hides the padding in both streams.
+
+    Args:
+        length: D, the padded number of nodes.
+        n_states: 2.
+        max_distance: greater distances count as this one.
+        sizes: of :class:`LeTF`.
+    """
+
+    def __init__(self, length: int, n_states: int = 2, max_distance: int = 8, **sizes) -> None:
+        super().__init__(length, n_states, **sizes)
+        heads = self.attention.heads
+        self.max_distance = max_distance
+        # Distances 0 .. max_distance, one row for unreachable, one (kept 0) for the time token.
+        self.distance_bias = nn.Parameter(torch.zeros(max_distance + 2, heads))
+
+    def forward(self, x: Tensor, t: Tensor, graphs: Graphs) -> Tensor:
+        x = x.long()
+        if len(graphs) == 1:
+            graphs = graphs.rows(torch.zeros(len(x), dtype=torch.long, device=x.device))
+        site = torch.arange(x.shape[-1], device=x.device)
+        sizes = graphs.sizes[:, None]
+        backwards = torch.where(site < sizes, sizes - 1 - site, site)
+        between = self._between_nodes(graphs)
+        mask = between.repeat(1, 1, 1, 2)
+        hidden = ~(visible(len(site), x.device) & graphs.mask.repeat(1, 2)[:, None, None])
+        flux = self._flux(
+            x, t, backwards, self._in_streams(between, backwards),
+            mask.masked_fill(hidden, -torch.inf),
+        )  # fmt: skip
+        return flux * graphs.mask[..., None]
+
+    def _between_nodes(self, graphs: Graphs) -> Tensor:
+        """Bias (B, heads, D, D) between nodes."""
+        row = graphs.distances.clamp(max=self.max_distance)
+        row = torch.where(graphs.distances < 0, self.max_distance + 1, row)
+        return functional.embedding(row, self.distance_bias).permute(0, 3, 1, 2)
+
+    def _in_streams(self, between: Tensor, backwards: Tensor) -> Tensor:
+        """Bias (2 B, heads, D + 1, D + 1) in the order of both streams, causal."""
+        heads, length = between.shape[1:3]
+        columns = backwards[:, None, None, :].expand(-1, heads, length, -1)
+        reverse = between.gather(3, columns).gather(2, columns.transpose(2, 3))
+        bias = functional.pad(torch.cat((between, reverse)), (1, 0, 1, 0))
+        future = torch.ones(length + 1, length + 1, dtype=torch.bool, device=bias.device).triu(1)
+        return bias.masked_fill(future, -torch.inf)

@@ -1,0 +1,127 @@
+"""Flow samplers and chains on graphs: end to end on small graphs, with the optimum beside them."""
+
+from functools import partial
+
+import pytest
+import torch
+from lightning import Trainer
+
+from jumpbench.data.graphs import GraphData, erdos_renyi
+from jumpbench.errors import UserError
+from jumpbench.evaluations.graphs import GraphEvaluation
+from jumpbench.methods.dnfs.baselines.solvers import AnnealedChains, ExactSolutions
+from jumpbench.methods.dnfs.graphs import GraphDNFS
+from jumpbench.methods.dnfs.moves import KernelMove, PathLaw
+from jumpbench.networks.legf import LeGF
+from jumpbench.samplers.mcmc.langevin import DiscreteLangevin, step_size
+from jumpbench.solvers.exhaustive import best_states
+from jumpbench.targets.graphs import Graphs, IndependentSets
+
+NETWORK = partial(LeGF, hidden=16, heads=2, layers=1)
+MOVE = KernelMove(DiscreteLangevin(step_size(0.2)), 2)
+
+
+def data():
+    return GraphData(
+        partial(erdos_renyi, low=6, high=9), length=9, n_train=12, n_test=10, test_batch_size=4
+    )
+
+
+def run(method, steps=0, folder=None):
+    trainer = Trainer(
+        max_steps=steps, max_epochs=-1, accelerator="cpu", logger=False,
+        enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+    )  # fmt: skip
+    module = data()
+    if steps:
+        trainer.fit(method, module)
+    trainer.test(method, module, verbose=False)
+    if folder is not None:
+        torch.save(method.artifacts, folder / "samples.pt")
+    return method
+
+
+def flow(**kwargs):
+    defaults = {
+        "n_steps": 8, "chains": 32, "batch_size": 64, "graphs_per_rollout": 4,
+        "refresh_every": 10, "warm_up": 20, "chains_per_graph": 5,
+    }  # fmt: skip
+    return GraphDNFS(IndependentSets, 9, NETWORK, **{**defaults, **kwargs})
+
+
+def test_rows_share_graphs_and_are_judged_against_their_optimum(tmp_path):
+    exact = run(ExactSolutions(IndependentSets, best_states, GraphEvaluation()), folder=tmp_path)
+    judge = GraphEvaluation(str(tmp_path))
+    chains = run(AnnealedChains(IndependentSets, {"dmala": MOVE}, 16, evaluation=judge))
+    trained = run(flow(evaluation=judge, moves={"flow": None, "dmala": MOVE}), steps=30)
+    optimum = exact.results["size"]
+    for results in (chains.results, trained.results):
+        assert results["optimum"] == optimum
+        assert results["size_mean"] <= results["size_best"] <= optimum
+        drop = 100 * (1 - results["size_mean"] / optimum)
+        assert results["drop_mean"] == pytest.approx(drop)
+    assert chains.results["drop_best"] == pytest.approx(0, abs=1e-9)
+    results = trained.results
+    assert results["size"] == results["size@flow"]
+    assert results["size_mean@dmala"] > results["size_mean@flow"]
+    assert results["network_evaluations@flow"] == 8 and results["energy_evaluations@flow"] == 0
+    assert results["energy_evaluations@dmala"] == 8 * 2 * 3
+    assert results["n_samples"] == 50
+
+
+def test_training_on_graphs_resumes(tmp_path):
+    def trained(steps, save=False, resume=None):
+        trainer = Trainer(
+            max_steps=steps, max_epochs=-1, accelerator="cpu", logger=False,
+            enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+        )  # fmt: skip
+        method = flow()
+        trainer.fit(method, data(), ckpt_path=resume, weights_only=True if resume else None)
+        if save:
+            trainer.save_checkpoint(tmp_path / "last.ckpt")
+        return method
+
+    whole = trained(25)
+    trained(15, save=True)
+    resumed = trained(25, resume=tmp_path / "last.ckpt")
+    for a, b in zip(whole.parameters(), resumed.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_inverse_temperature_grows_and_stays():
+    method = flow(beta_start=1.0, beta=5.0, warm_up=40)
+    assert [method.beta_at(step) for step in (0, 20, 40, 90)] == [1.0, 3.0, 5.0, 5.0]
+
+
+def test_too_few_graphs_are_named():
+    with pytest.raises(UserError, match="12 training graphs, fewer than"):
+        run(flow(graphs_per_rollout=16), steps=1)
+    with pytest.raises(UserError, match="divide chains=32"):
+        flow(graphs_per_rollout=5)
+
+
+def test_an_optimum_of_other_graphs_is_refused(tmp_path):
+    exact = run(ExactSolutions(IndependentSets, best_states, GraphEvaluation()), folder=tmp_path)
+    artifacts = torch.load(tmp_path / "samples.pt")
+    torch.save({**artifacts, "edges": artifacts["edges"] + 1}, tmp_path / "samples.pt")
+    exact.evaluation = GraphEvaluation(str(tmp_path))
+    with pytest.raises(UserError, match="solves other graphs: they differ in their edges"):
+        run(exact)
+
+
+def test_moves_leave_the_path_law_invariant_and_pads_alone():
+    """A move from exact samples of p_t is again an exact sample of p_t (chi squared)."""
+    graph = Graphs.of([(4, [(0, 1), (1, 2), (2, 3)])], 6)
+    n = 6000
+    laws = IndependentSets(graph, 2.0).rows(torch.zeros(n, dtype=torch.long))
+    states = torch.tensor([[b >> i & 1 for i in range(4)] + [0, 0] for b in range(16)])
+    p = (0.7 * laws.rows(torch.zeros(16, dtype=torch.long)).log_prob(states)).double().softmax(0)
+    g = torch.Generator().manual_seed(0)
+    x = states[torch.multinomial(p, n, True, generator=g)]
+    y, spent = MOVE(laws, x, torch.tensor(0.7), g)
+    assert (y[:, 4:] == 0).all() and (y != x).any(1).float().mean() > 0.3
+    counts = torch.bincount((y[:, :4] * torch.tensor([1, 2, 4, 8])).sum(1), minlength=16)
+    assert ((counts - n * p) ** 2 / (n * p)).sum() < 45
+    assert spent == 6
+    ratios = PathLaw(laws, 0.7).neighbor_log_ratios(x)
+    assert (ratios[:, 4:, 1] == -torch.inf).all() and (ratios[:, 4:, 0] == 0).all()

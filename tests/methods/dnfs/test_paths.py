@@ -1,0 +1,143 @@
+"""Trajectories: weights, bounds and the law of the sampler, against enumeration."""
+
+import math
+
+import pytest
+import torch
+
+from jumpbench.methods.dnfs.exact import ExactLaw, euler_matrix, sampler_law
+from jumpbench.methods.dnfs.paths import (
+    euler_step,
+    evidence_lower_bound,
+    reverse_weights,
+    sample,
+    simulate,
+    time_grid,
+)
+from jumpbench.methods.dnfs.residual import control_integrand, slope_of
+from jumpbench.samplers.weights import effective_sample_size, log_mean_exp
+from methods.dnfs.conftest import TableFlux
+
+
+def grid(n):
+    return time_grid(n).double()
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def test_feynman_kac_gives_the_target_for_any_rates(bits, random_flux):
+    """du/dt = (R + diag(xi)) u carries eta to rho, 2000 midpoint steps (specification 4.2)."""
+    u = torch.full((bits.size,), 1 / bits.size, dtype=torch.float64)
+    slope, steps = slope_of(bits.target, bits.states), 2000
+
+    def velocity(t, u):
+        matrix = bits.random_matrix(t)
+        times = torch.full((bits.size,), t, dtype=torch.float64)
+        xi = control_integrand(slope, times, bits.flux_of(matrix))
+        rates = matrix.relu()
+        return rates @ u - rates.sum(0) * u + xi * u
+
+    for k in range(steps):
+        t, h = k / steps, 1 / steps
+        u = u + h * velocity(t + h / 2, u + h / 2 * velocity(t, u))
+    assert (u / bits.log_rho.exp() - 1).abs().max() < 1e-5
+
+
+def test_weights_approach_log_z_with_the_step(bits, random_flux):
+    left, trapezoid = [], []
+    for n in (32, 64, 128):
+        found = sampler_law(random_flux, bits.target, grid(n))
+        left.append(abs(found.left_log_z - bits.log_z()))
+        trapezoid.append(abs(found.log_z - bits.log_z()))
+    for errors in (left, trapezoid):
+        assert errors[0] / errors[1] == pytest.approx(2, abs=0.6)
+        assert errors[1] / errors[2] == pytest.approx(2, abs=0.4)
+    assert left[2] < 0.02
+
+
+def test_exact_flow_has_equal_weights_and_the_right_law(bits, exact_flux):
+    errors = []
+    for n in (32, 128):
+        found = sampler_law(exact_flux, bits.target, grid(n))
+        assert found.ess > 1 - 1e-8
+        assert abs(found.log_z - bits.log_z()) < 0.3 / n**2
+        offset = -(bits.d_log_z(1.0) - bits.d_log_z(0.0)) / (2 * n)
+        assert found.left_mean_log_weight - bits.log_z() == pytest.approx(float(offset), rel=0.05)
+        errors.append(0.5 * float((found.law - bits.law(1.0)).abs().sum()))
+    assert errors[1] < 0.02 and errors[0] / errors[1] == pytest.approx(4, abs=1)
+
+
+def test_simulated_weights_are_those_of_the_exact_law(bits, random_flux):
+    n, times = 4000, grid(16)
+    paths = simulate(random_flux, bits.target, times, n, generator(), keep_path=True)
+    exact = sampler_law(random_flux, bits.target, times)
+    for weights, log_z, mean in (
+        (paths.log_weights, exact.log_z, exact.mean_log_weight),
+        (paths.left_log_weights, exact.left_log_z, exact.left_mean_log_weight),
+    ):
+        error = math.sqrt((1 / float(effective_sample_size(weights)) - 1) / n)
+        assert abs(float(log_mean_exp(weights)) - log_z) < 4 * error
+        assert abs(float(weights.mean()) - mean) < 4 * float(weights.std()) / n**0.5
+    counts = torch.bincount((paths.end * torch.tensor([8, 4, 2, 1])).sum(-1), minlength=16)
+    chi2 = ((counts - n * exact.law) ** 2 / (n * exact.law)).sum()
+    assert chi2 < 45  # 15 degrees of freedom: one in 10,000
+    assert paths.states.shape == (17, n, 4) and paths.slopes.shape == (17, n)
+    assert paths.cost.network_evaluations == 17 and paths.cost.sequential_steps == 16
+
+
+def test_sandwich(bits, random_flux):
+    n, times = 4000, grid(128)
+    forward = simulate(random_flux, bits.target, times, n, generator()).log_weights
+    data = bits.states[torch.multinomial(bits.law(1.0), n, True, generator=generator(1))]
+    backward = reverse_weights(random_flux, bits.target, times, data, generator(2))
+    assert forward.mean() + 4 * forward.std() / n**0.5 < bits.log_z()
+    assert backward.mean() - 4 * backward.std() / n**0.5 > bits.log_z()
+
+
+def test_elbo_is_below_the_likelihood_of_every_state(bits, random_flux):
+    times = grid(128)
+    law = sampler_law(random_flux, bits.target, times).law.log()
+    x = bits.states.repeat_interleave(400, 0)
+    bound = evidence_lower_bound(random_flux, bits.target, times, x, generator()).view(16, -1)
+    error = bound.std(1) / 20
+    assert (bound.mean(1) - 4 * error < law).all()
+    assert (law - bound.mean(1)).max() > 0.05
+
+
+def test_elbo_of_the_exact_flow_is_tight(bits, exact_flux):
+    times = grid(256)
+    bound = evidence_lower_bound(exact_flux, bits.target, times, bits.states, generator())
+    assert (bound - bits.law(1.0).log()).abs().max() < 1e-3
+
+
+def test_euler_step_follows_its_matrix(space):
+    n = 20_000
+    flux = space.flux_of(space.random_matrix(0.2)).relu()
+    state = int(flux.sum(-1).amax(-1).argmax())
+    expected = 0.9 * flux / flux.sum(-1).max()
+    expected[state, 0] *= 2  # a total above one jumps for certain
+    row = euler_matrix(space.states, expected)[state]
+    start, chances = space.states[state].expand(n, -1), expected[state].expand(n, -1, -1)
+    x = euler_step(start, chances, generator())
+    counts = torch.bincount((x * torch.tensor([9, 3, 1])).sum(-1), minlength=27)
+    assert (counts[row == 0] == 0).all()
+    live = row > 0
+    chi2 = ((counts - n * row)[live] ** 2 / (n * row[live])).sum()
+    assert chi2 < 70 and row.sum() == pytest.approx(1)
+
+
+def test_sampling_without_weights_draws_the_same_numbers(bits, random_flux):
+    times = grid(8)
+    ends, cost = sample(random_flux, bits.target, times, 32, generator())
+    paths = simulate(random_flux, bits.target, times, 32, generator())
+    assert torch.equal(ends, paths.end)
+    assert (cost.network_evaluations, cost.energy_evaluations) == (8, 0)
+
+
+def test_probe_of_the_exact_flow(bits):
+    values = ExactLaw()(TableFlux(bits, bits.exact_matrix), bits.target, grid(64))
+    assert values["tv"] < 0.02 and values["log_z_bias"] < 1e-4
+    assert values["exact_ess"] == pytest.approx(1, abs=1e-6)
+    assert values["log_z_gap"] < values["left_log_z_gap"]

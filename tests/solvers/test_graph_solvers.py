@@ -1,0 +1,40 @@
+"""Exact solvers of sets and cuts against trying all states."""
+
+import pytest
+import torch
+
+from jumpbench.data.graphs import barabasi_albert, erdos_renyi
+from jumpbench.errors import UserError
+from jumpbench.solvers.cuts import maximum_cuts
+from jumpbench.solvers.exhaustive import best_states
+from jumpbench.solvers.independent_sets import maximum_independent_sets
+from jumpbench.targets.graphs import Cuts, Graphs, IndependentSets
+
+
+def laws(kind):
+    g = torch.Generator().manual_seed(0)
+    family = erdos_renyi if kind is IndependentSets else barabasi_albert
+    return kind(Graphs.of([family(g, 8, 11) for _ in range(6)], 12), 1.0)
+
+
+@pytest.mark.parametrize(
+    "kind, solve", [(IndependentSets, maximum_independent_sets), (Cuts, maximum_cuts)]
+)
+def test_cp_sat_finds_what_trying_all_finds(kind, solve):
+    pytest.importorskip("ortools")
+    law = laws(kind)
+    found, best = solve(law), best_states(law)
+    assert torch.equal(found, law.decoded(found)) and (found[~law.mask] == 0).all()
+    assert torch.equal(law.score(found).double(), law.score(law.decoded(best)).double())
+
+
+def test_trying_all_is_refused_where_it_would_take_for_ever():
+    big = Cuts(Graphs.of([(21, [(0, 1)])]))
+    with pytest.raises(UserError, match="graph 0 has 21 nodes"):
+        best_states(big)
+
+
+def test_best_states_are_independent_sets():
+    law = laws(IndependentSets)
+    best = best_states(law)
+    assert torch.equal(best, law.decoded(best))

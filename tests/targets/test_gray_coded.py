@@ -1,0 +1,88 @@
+"""The Gray code of points, and the seven densities that are coded with it."""
+
+import math
+
+import pytest
+import torch
+
+from jumpbench.data.densities import DENSITIES, ENTROPY, DensityData, code_of, entropy_floor
+from jumpbench.errors import UserError
+from jumpbench.metrics.hamming_mmd import hamming_mmd
+from jumpbench.seeding import make_generator
+from jumpbench.targets.gray_coded import GrayCode
+
+
+def test_round_trip_loses_less_than_a_quantum_towards_zero():
+    code = GrayCode(5.0)
+    points = 6 * (2 * torch.rand(20_000, 2, generator=make_generator(0), dtype=torch.float64) - 1)
+    found = code.decode(code.encode(points))
+    lost = points.abs() - found.abs()
+    assert (lost >= 0).all() and lost.max() < 1 / code.int_scale
+    assert torch.equal(found < 0, (points < 0) & (found != 0))
+
+
+def test_neighbouring_integers_differ_in_one_bit():
+    code = GrayCode(5.0, bits=8)
+    points = (torch.arange(127, dtype=torch.float64) + 0.5) / code.int_scale
+    bits = code.encode(points[:, None])
+    assert ((bits[1:] != bits[:-1]).sum(1) == 1).all()
+    assert len(torch.unique(bits, dim=0)) == 127
+    assert ((bits != code.encode(-points[:, None])).sum(1) == 1).all()
+
+
+def test_points_outside_the_scale_are_refused():
+    for value in (6.5, float("nan")):
+        with pytest.raises(UserError, match=r"within 6 of the axes: enlarge f_scale"):
+            GrayCode(5.0).encode(torch.tensor([[0.0, value]]))
+
+
+@pytest.mark.parametrize("name", DENSITIES)
+def test_entropy_of_each_density(name):
+    """Histogram entropy of a million points on 128 x 128 cells, against the table."""
+    n, cells, edge = 1_000_000, 128, 6.5
+    points = DENSITIES[name](n, make_generator(3, name))
+    index = ((points + edge) / (2 * edge) * cells).long().clamp(0, cells - 1)
+    counts = torch.bincount(index[:, 0] * cells + index[:, 1]).double()
+    p = counts[counts > 0] / n
+    width = 2 * edge / cells
+    entropy = -(p * p.log()).sum() + 2 * math.log(width)
+    # Cells blur curves of width 0.1 to 0.3, so the histogram's entropy lies above.
+    assert -0.02 < float(entropy) - ENTROPY[name] < 0.12
+
+
+def test_floors_of_the_specification():
+    assert entropy_floor("checkerboard") == pytest.approx(20.677, abs=0.001)
+    assert entropy_floor("8gaussians") == pytest.approx(19.977, abs=0.05)
+    assert entropy_floor("2spirals") == pytest.approx(20.038, abs=0.06)
+    assert code_of("circles") == code_of("circles")
+
+
+def test_mmd_of_equal_laws_is_zero_within_its_noise_and_of_uniform_bits_is_not():
+    data = DensityData("checkerboard", n_test=4000)
+    x, y = data.bits("test", 0, 4000), data.bits("test", 1, 4000)
+    uniform = torch.randint(2, x.shape, generator=make_generator(1))
+    assert abs(hamming_mmd(x, y)) < 4 * 0.35e-4
+    assert hamming_mmd(x, uniform) == pytest.approx(68e-4, rel=0.1)
+
+
+def test_mmd_is_the_u_statistic():
+    g = make_generator(2)
+    x, y = (torch.randint(2, (n, 5), generator=g) for n in (6, 7))
+
+    def kernel(a, b):
+        return torch.exp(-0.1 * (a[:, None] != b[None]).sum(-1).double())
+
+    off = [k.sum() - k.diagonal().sum() for k in (kernel(x, x), kernel(y, y))]
+    expected = off[0] / 30 + off[1] / 42 - 2 * kernel(x, y).mean()
+    assert hamming_mmd(x, y) == pytest.approx(float(expected), abs=1e-6)
+
+
+def test_batches_are_numbered():
+    data = DensityData("moons", batch_size=16, n_test=32, n_test_batches=3)
+    batches = list(data.test_dataloader())
+    assert [b.shape for b in batches] == [(32, 32)] * 3
+    assert torch.equal(batches[1], data.bits("test", 1, 32))
+    first = next(iter(data.train_dataloader()))
+    assert first.shape == (16, 32) and set(first.unique().tolist()) == {0, 1}
+    with pytest.raises(UserError, match="no density 'moon'"):
+        DensityData("moon")
