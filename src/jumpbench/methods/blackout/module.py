@@ -94,8 +94,14 @@ class Blackout(Method):
     # Training
 
     def on_fit_start(self) -> None:
+        self._compiled()
+
+    def on_test_start(self) -> None:
+        self._compiled()
+
+    def _compiled(self) -> None:
         if self._compile:
-            self.model.compile()
+            self.model.network.compile()
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         start = batch["counts"]
