@@ -1,9 +1,10 @@
-"""Blackout on enumerable counts as a method: what losses and samplers do, without sampling noise."""
+"""Blackout on enumerable counts as a method: what losses and samplers do, without any noise."""
 
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.functional import softplus
 
 from jumpbench.errors import UserError
 from jumpbench.methods.blackout.enumeration import (
@@ -15,8 +16,34 @@ from jumpbench.methods.blackout.enumeration import (
     total_variation,
     transport_distance,
 )
+from jumpbench.methods.blackout.losses import regression
 from jumpbench.methods.blackout.module import Blackout
 from jumpbench.samplers.draws import Draws
+
+
+class TabularLost(nn.Module):
+    """One parameter per time, state and site in place of a network; y starts at log 2.
+
+    A table shares nothing between times, and Adam moves every entry at its own pace, so that the
+    losses' weights decide only how fast each is learned, not what.
+    """
+
+    output_scale = 1.0
+
+    def __init__(self, steps: int, maximum: int, sites: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(steps, (maximum + 1) ** sites, sites))
+        place = (maximum + 1) ** torch.arange(sites - 1, -1, -1)
+        self.register_buffer("place", place, persistent=False)
+
+    def raw(self, x: Tensor, k: Tensor) -> Tensor:
+        return self.table[k - 1, (x * self.place).sum(-1)]
+
+    def forward(self, x: Tensor, k: Tensor) -> Tensor:
+        return softplus(self.raw(x, k))
+
+    def at(self, x: Tensor, k: int) -> Tensor:
+        return self(x, torch.full((len(x),), k, device=x.device))
 
 
 class EnumeratedBlackout(Blackout):
@@ -30,8 +57,7 @@ class EnumeratedBlackout(Blackout):
 
     Args:
         law: p0, nested lists with one axis of size M + 1 per site.
-        batch_size: training batch, drawn from p0.
-        trained: use the network; otherwise the true conditional means.
+        trained: use the trained table; otherwise the true conditional means.
         samples: per test batch.
         options: of :class:`~jumpbench.methods.blackout.module.Blackout`; ``process`` must have the
             maximum of the law.
@@ -43,26 +69,32 @@ class EnumeratedBlackout(Blackout):
     def __init__(
         self,
         law: Any,
-        batch_size: int = 2048,
         trained: bool = True,
         samples: int = 1000,
         **options: Any,
     ) -> None:
         counts = EnumeratedCounts(law)
-        super().__init__(shape=(counts.states.shape[1],), **options)
+        sites = counts.states.shape[1]
+        super().__init__(nn.Identity(), shape=(sites,), **options)
+        self.model = TabularLost(self.grid.steps, counts.maximum, sites)
         if counts.maximum != self.process.maximum:
             raise UserError(
                 f"the law has values 0..{counts.maximum}, the process 0..{self.process.maximum}"
             )
-        self.counts, self.batch_size = counts, batch_size
+        self.counts = counts
         self.trained, self.samples = trained, samples
 
+    def on_fit_start(self) -> None:
+        steps = range(1, self.grid.steps + 1)
+        law = torch.stack([self.counts.marginal(self.grid, k) for k in steps])
+        lost = torch.stack([self.counts.lost(self.grid, k) for k in steps])
+        self._expected = law.float().to(self.device), lost.float().to(self.device)
+
     def training_step(self, batch: Any, batch_index: int) -> Tensor:
-        generator = self.generator("data")
-        law = self.counts.law.to(self.device)
-        index = torch.multinomial(law, self.batch_size, replacement=True, generator=generator)
-        start = self.counts.states.to(self.device)[index].to(self.process.dtype)
-        return super().training_step({"counts": start}, batch_index)
+        """The loss itself, its expectation over k, X_0 and X_t written out."""
+        law, lost = self._expected
+        per_state = regression(self.model.table.flatten(0, 1), lost.flatten(0, 1))
+        return (self.weight[1:] * (law * per_state.view_as(law)).sum(1)).mean()
 
     def draw(self, batch: Any, generator: torch.Generator) -> Draws:
         return self.sample(self.samples, generator) if self.trained else self._true_samples(generator)
