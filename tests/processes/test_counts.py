@@ -121,6 +121,20 @@ def test_the_binomial_bridge_is_bayes():
             assert torch.allclose(law, chain.bridge(start, end, float(s), float(t)), atol=1e-14)
 
 
+def test_bridge_samples_have_the_law():
+    """Chi-squared of 40,000 draws at s = 0.25 between 7 and 2 at t = 0.7."""
+    from scipy.stats import chi2
+
+    n = 40_000
+    x0, x1 = torch.full((n,), 7), torch.full((n,), 2)
+    x = DEATH.sample_bridge(x0, x1, 0.25, 0.45, torch.Generator().manual_seed(0))
+    law = finite(DEATH).bridge(7, 2, 0.25, 0.7)
+    seen = torch.bincount(x, minlength=M + 1)
+    possible = law > 1e-3
+    assert not seen[~(law > 0)].any()
+    assert ((seen - n * law) ** 2 / (n * law))[possible].sum() < chi2.ppf(1 - 1e-6, 5)
+
+
 def test_discrete_reversal_undoes_a_step():
     kernel = random_generator(seed=3).transition(0.4)
     before = torch.tensor([0.0, 0.5, 0.2, 0.3, 0.0], dtype=torch.float64)

@@ -20,7 +20,7 @@ from jumpbench.samplers.counts import (
     Corrector,
     PoissonLeap,
     PosteriorBridge,
-    generate,
+    generate_counts,
     nearest,
     stochastic,
 )
@@ -43,7 +43,7 @@ def posterior_draw(x, k, generator):
 
 def draw(step, seed=0, n=N, **options):
     generator = torch.Generator().manual_seed(seed)
-    return generate(lost, DEATH, GRID, (n, 1), step, generator=generator, **options)
+    return generate_counts(lost, DEATH, GRID, (n, 1), step, generator=generator, **options)
 
 
 def has_law(samples, law, n=N):
@@ -103,7 +103,7 @@ def test_told_what_is_lost_the_bridge_returns_the_data(maximum, rounding):
     process = PureDeath(maximum)
     generator = torch.Generator().manual_seed(maximum)
     start = torch.randint(0, maximum + 1, (400, 5), generator=generator)
-    drawn = generate(
+    drawn = generate_counts(
         lambda x, k: (start - x).float(), process, GRID, (400, 5),
         BinomialBridge(process, rounding), keep=range(21), generator=generator,
     )  # fmt: skip
@@ -126,9 +126,9 @@ def test_the_last_bridge_step_is_deterministic():
 @pytest.mark.parametrize("step", [PoissonLeap(DEATH), BinomialBridge(DEATH, stochastic)])
 def test_wild_predictions_stay_inside(step):
     wild = partial(torch.full_like, dtype=torch.float32)
-    x = generate(lambda x, k: wild(x, fill_value=1e6), DEATH, GRID, (50, 3), step).samples
+    x = generate_counts(lambda x, k: wild(x, fill_value=1e6), DEATH, GRID, (50, 3), step).samples
     assert (x == M).all()
-    assert not generate(lambda x, k: wild(x, fill_value=-3.0), DEATH, GRID, (50, 3), step).samples.any()
+    assert not generate_counts(lambda x, k: wild(x, fill_value=-3.0), DEATH, GRID, (50, 3), step).samples.any()
 
 
 def test_a_stride_that_does_not_divide_is_refused():

@@ -73,7 +73,7 @@ def test_unknown_files_are_named_with_the_nearest_one(scale_file):
 @pytest.mark.parametrize(
     ("value", "text"),
     [(None, "null"), (True, "true"), (1.5, "1.5"), ([1, "a b"], '[1,"a b"]'), ("x.Y", "x.Y"),
-     ("true", '"true"'), ("${a.b}", "${a.b}"), ({"_target_": "t.C", "n": 2}, "{_target_: t.C, n: 2}"),
+     ("true", '"true"'), ("${a.b}", "${a.b}"), ({"a": "t.C", "n": 2}, "{a: t.C, n: 2}"),
      ("", '""'), ('say "hi"', '"say \\"hi\\""')],
 )  # fmt: skip
 def test_values_in_the_grammar_of_overrides(value, text):

@@ -5,6 +5,7 @@ from jumpbench.lazy import lazy_names
 __getattr__, __all__ = lazy_names(
     __name__,
     {
+        "frechet": "FeatureMoments frechet_distance inception_score nearest_hamming",
         "histogram": "hellinger pair_counts sampling_floor total_variation",
         "lattice": (
             "LatticeStatistics equal_symbol_probability lattice_metrics majority_fraction "

@@ -6,8 +6,10 @@ __getattr__, __all__ = lazy_names(
     __name__,
     {
         "bit_energy": "BitEnergy",
+        "count_perceptron": "CountPerceptron",
         "coupling_energy": "CouplingEnergy",
         "free_energy": "FreeEnergy",
+        "image_classifier": "ImageClassifier",
         "lattice_transformer": "LatticeController LatticeCorrector",
         "leattn": "LeAttn",
         "leconv": "LeConv",
@@ -15,6 +17,7 @@ __getattr__, __all__ = lazy_names(
         "lemlp": "LeMLP",
         "letf": "LeTF",
         "locally_equivariant": "LocallyEquivariantConvolution LocallyEquivariantPerceptron",
+        "ncsnpp": "NCSNpp",
         "object_encoders": (
             "DigitwiseEncoder IntegerEncoder NumberEncoder PieceEncoder PointFeatures "
             "ScalarEncoder"

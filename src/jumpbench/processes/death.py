@@ -78,14 +78,16 @@ class PureDeath(CountProcess):
 
     def sample_bridge(
         self,
-        x: Tensor,
-        start: Tensor,
-        revival: Tensor | float,
+        x0: Tensor,
+        x1: Tensor,
+        noise_before: Tensor | float,
+        noise_after: Tensor | float,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """X_s given X_t = x and X_0 = start: x + Binomial(start - x, r), s < t (eq. 13).
+        """X_s given X_0 = x0 and X_t = x1, s = noise_before, t = s + noise_after (eq. 13).
 
-        r = (exp(-s) - exp(-t)) / (1 - exp(-t)) is ``revival``, see
-        :meth:`~jumpbench.processes.observation_times.ObservationTimes.revival`.
+        x1 + Binomial(x0 - x1, r) with r = (e^-s - e^-t) / (1 - e^-t).
         """
-        return x + self.survivors(start - x, revival, generator)
+        kept, lost = survival_of(noise_before, x0)[0], survival_of(noise_after, x0)[1]
+        total = torch.as_tensor(noise_before, dtype=torch.float64, device=x0.device) + noise_after
+        return x1 + self.survivors(x0 - x1, kept * lost / -torch.expm1(-total), generator)

@@ -10,6 +10,7 @@ __getattr__, __all__ = lazy_names(
         "clusters.swendsen_wang": "SwendsenWang",
         "clusters.wolff": "Wolff",
         "cost": "Cost Meter metered",
+        "counts": "BinomialBridge Corrector PoissonLeap PosteriorBridge generate_counts",
         "diagnostics": "integrated_autocorrelation_time split_rhat",
         "draws": "Draws",
         "exact_paths": "gillespie uniformisation",

@@ -142,7 +142,7 @@ class Corrector:
 
 
 @torch.no_grad()
-def generate(
+def generate_counts(
     lost: Lost,
     process: PureDeath,
     grid: ObservationTimes,

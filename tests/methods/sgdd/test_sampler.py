@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import torch
 
-from jumpbench.methods.sgdd.likelihood_step import ExactStep, MetropolisStep, tied
+from jumpbench.methods.sgdd.likelihood_step import ExactStep, MetropolisStep, TiedDelta
 from jumpbench.methods.sgdd.likelihoods import Reward, SiteLikelihood
 from jumpbench.methods.sgdd.prior import ScorePrior, clean_grid
 from jumpbench.methods.sgdd.product_prior import ProductPrior
@@ -53,7 +53,7 @@ def test_metropolis_is_reversible_and_its_delta_is_the_one_of_the_definition(pai
         matrix, law = metropolis_matrix(pair, coupled, anchor, 0.9)
         flow = law[:, None] * matrix
         torch.testing.assert_close(flow, flow.T, atol=1e-14, rtol=0)
-        together = tied(delta, pair.states[anchor].expand(9, 2).contiguous(), 0.9)
+        together = TiedDelta(delta, pair.states[anchor].expand(9, 2).contiguous(), 0.9)
         for site in range(2):
             for token in range(3):
                 sites, tokens = torch.full((9,), site), torch.full((9,), token)

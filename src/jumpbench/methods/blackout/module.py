@@ -16,7 +16,7 @@ from jumpbench.methods.blackout.losses import finite_time, regression
 from jumpbench.methods.blackout.model import LostUnits
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import ObservationTimes
-from jumpbench.samplers.counts import Corrector, PoissonLeap, Step, generate
+from jumpbench.samplers.counts import Corrector, PoissonLeap, Step, generate_counts
 from jumpbench.samplers.draws import Draws
 
 LOG_EVERY = 50
@@ -94,8 +94,14 @@ class Blackout(Method):
     # Training
 
     def on_fit_start(self) -> None:
+        self._compiled()
+
+    def on_test_start(self) -> None:
+        self._compiled()
+
+    def _compiled(self) -> None:
         if self._compile:
-            self.model.compile()
+            self.model.network.compile()
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         start = batch["counts"]
@@ -151,7 +157,7 @@ class Blackout(Method):
         """
         shape = self._sample_shape()
         self.model.train(self.dropout_in_sampling)
-        return generate(
+        return generate_counts(
             self.model.at, self.process, self.grid, (count, *shape), self.step,
             corrector=self.corrector, stride=self.stride, keep=keep, generator=generator,
             device=self.device,

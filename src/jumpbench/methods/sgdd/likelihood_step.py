@@ -10,7 +10,7 @@ from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
 from jumpbench.targets.base import Target
-from jumpbench.targets.changes import Commit, Delta, at_site
+from jumpbench.targets.changes import BlockStep, Commit, Delta, at_site, block_of
 
 
 class StepInfo(NamedTuple):
@@ -34,15 +34,28 @@ class LikelihoodStep(Protocol):
     ) -> tuple[Tensor, StepInfo]: ...
 
 
-def tied(delta: Delta, x: Tensor, penalty: float) -> Delta:
+class TiedDelta:
     """``delta`` of log p(y|z) - penalty * d(x, z), from that of log p(y|z)."""
 
-    def tied_delta(z: Tensor, site: Tensor, token: Tensor) -> Tensor:
-        anchor = at_site(x, site)
-        further = (token != anchor).float() - (at_site(z, site) != anchor).float()
-        return delta(z, site, token) - penalty * further
+    def __init__(self, delta: Delta, x: Tensor, penalty: float) -> None:
+        self.delta, self.x, self.penalty = delta, x, penalty
 
-    return tied_delta
+    def __call__(self, z: Tensor, site: Tensor, token: Tensor) -> Tensor:
+        anchor = at_site(self.x, site)
+        further = (token != anchor).float() - (at_site(z, site) != anchor).float()
+        return self.delta(z, site, token) - self.penalty * further
+
+    def block(self, sites: Tensor, tokens: Tensor, indices: Tensor) -> BlockStep:
+        likelihood = block_of(self.delta, sites, tokens, indices)
+        anchor = self.x.view(-1).index_select(0, indices.view(-1)).view(indices.shape)
+        entered = (anchor != tokens).float().mul_(self.penalty).unbind(0)
+        anchors = anchor.unbind(0)
+
+        def step(k: int, z: Tensor, old: Tensor) -> Tensor:
+            change = likelihood(k, z, old) - entered[k]
+            return torch.add(change, old != anchors[k], alpha=self.penalty)
+
+        return step
 
 
 class Tied(Target):
@@ -57,7 +70,7 @@ class Tied(Target):
 
     def changes(self, z: Tensor) -> tuple[Delta, Commit | None]:
         delta, commit = self.likelihood.changes(z)
-        return tied(delta, self.x, self.penalty), commit
+        return TiedDelta(delta, self.x, self.penalty), commit
 
 
 class MetropolisStep:
