@@ -30,6 +30,7 @@ keys of table and status
   seeds=3 or seeds=[0,2]    a number of seeds, or the seeds
   rows=... columns=...      names or patterns, separated by commas: a part of a table is a table
   launcher=serial           where runs are made (ray, slurm: later versions)
+  fresh=true                make the selected runs again, whatever is finished (not their needs)
   any other key=value       a Hydra override for every run (trainer.accelerator=gpu, logger=wandb)
 
 environment: JUMPBENCH_DATA (datasets), JUMPBENCH_OUTPUTS (results), and for experiments and
@@ -144,7 +145,8 @@ def _selected(arguments: Sequence[str]) -> tuple[list[str], dict, list[str]]:
     from jumpbench.tables.names import select
     from jumpbench.tables.spec import available
 
-    names, keys, overrides = _keys(arguments, ("scale", "seeds", "rows", "columns", "launcher"))
+    known = ("scale", "seeds", "rows", "columns", "launcher", "fresh")
+    names, keys, overrides = _keys(arguments, known)
     if not names:
         raise UserError("which table? give SLUG/TABLE; 'jumpbench list' shows all")
     if any(override.split("=")[0] == "seed" for override in overrides):
@@ -169,9 +171,17 @@ def _table(arguments: Sequence[str]) -> int:
     tables, keys, overrides = _selected(arguments)
     from jumpbench.tables.reproduction import reproduce
 
-    selection = _selection(keys, overrides)
-    done = [reproduce(table, selection, keys.get("launcher", "serial")) for table in tables]
+    selection, fresh = _selection(keys, overrides), _fresh(keys)
+    launcher = keys.get("launcher", "serial")
+    done = [reproduce(table, selection, launcher, fresh) for table in tables]
     return 0 if all(done) else 1
+
+
+def _fresh(keys: dict[str, str]) -> bool:
+    """Whether what is finished is to be made again."""
+    if (value := keys.get("fresh", "false")) not in ("true", "false"):
+        raise UserError(f"fresh={value[:40]}: give true or false")
+    return value == "true"
 
 
 def _status(arguments: Sequence[str]) -> int:
@@ -193,12 +203,19 @@ def _list(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    names, keys, overrides = _keys(arguments, ("experiment", "launcher"))
+    for_tables = ("scale", "seeds", "rows", "columns")
+    names, keys, overrides = _keys(arguments, ("experiment", "launcher", "fresh", *for_tables))
+    if wrong := [key for key in for_tables if key in keys]:
+        raise UserError(
+            f"a run has no {wrong[0]}; use jumpbench table SLUG/TABLE {wrong[0]}={keys[wrong[0]]}"
+            + (", or seed= for one run" if wrong[0] == "seeds" else "")
+        )
     if names or "experiment" not in keys:
         raise UserError("which run? give experiment=SLUG/NAME and any key=value")
     from jumpbench.tables.overview import make_run
 
-    return 0 if make_run(keys["experiment"], overrides, keys.get("launcher", "serial")) else 1
+    launcher = keys.get("launcher", "serial")
+    return 0 if make_run(keys["experiment"], overrides, launcher, _fresh(keys)) else 1
 
 
 def _report(arguments: Sequence[str]) -> int:
@@ -208,8 +225,8 @@ def _report(arguments: Sequence[str]) -> int:
     rest = [word for word in arguments if word not in flags]
     if "--record" in flags:
         tables, keys, overrides = _selected(rest)
-        if "launcher" in keys:
-            raise UserError("report makes no run; leave out launcher=")
+        if {"launcher", "fresh"} & set(keys):
+            raise UserError("report makes no run; leave out launcher= and fresh=")
         for table in tables:
             print(f"recorded: {report.record(table, _selection(keys, overrides))}")
     elif rest:

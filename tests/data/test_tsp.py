@@ -6,7 +6,14 @@ import os
 import pytest
 import torch
 
-from jumpbench.data.tsp import TspData, generated_tsp, load_tsp, parse_tsp
+from jumpbench.data.tsp import (
+    TspData,
+    counter_clockwise,
+    generated_tsp,
+    load_tsp,
+    parse_tsp,
+    viewed,
+)
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.solvers.tours import tour_length
 
@@ -84,6 +91,31 @@ def test_generated_instances_have_optimal_tours_that_run_counter_clockwise():
     again, _ = generated_tsp.__wrapped__(20, 6, "train")
     assert torch.equal(points, again)
     assert not torch.equal(points, generated_tsp(20, 6, "test")[0])
+
+
+def test_views_are_the_same_instances():
+    """Equal optimal lengths, tours from city 0 and counter-clockwise; all 8 n of them differ."""
+    points, tours = generated_tsp(1, 6, "train")
+    symmetry, start = torch.meshgrid(torch.arange(8), torch.arange(6), indexing="ij")
+    symmetry, start = symmetry.flatten(), start.flatten()
+    seen, order = viewed(points.expand(48, -1, -1), tours.expand(48, -1), symmetry, start)
+    assert ((seen >= 0) & (seen <= 1)).all() and (order[:, 0] == 0).all()
+    torch.testing.assert_close(
+        tour_length(seen, order), tour_length(points, tours).expand(48), rtol=0, atol=1e-6
+    )
+    assert torch.equal(counter_clockwise(seen, order), order)
+    assert torch.equal(seen[0], points[0]) and torch.equal(order[0], tours[0])
+    assert seen.flatten(1).unique(dim=0).shape[0] == 48
+    data = TspData(6, batch_size=4, train_size=8, test_size=2, views=True)
+    data.setup()
+    draw = next(iter(data.train_dataloader()))
+    batch = data.on_after_batch_transfer(draw, 0)
+    again = viewed(*generated_tsp(8, 6, "train"), torch.zeros(8).long(), torch.zeros(8).long())
+    torch.testing.assert_close(
+        tour_length(batch["objects"], batch["order"]), tour_length(*again)[draw["train"]]
+    )
+    with pytest.raises(UserError, match="for generated instances only"):
+        TspData(6, train_files=["some.txt"], views=True)
 
 
 def test_lists_and_bad_settings():

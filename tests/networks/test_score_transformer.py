@@ -51,3 +51,21 @@ def test_absolute_positions():
 def test_published_size():
     total = sum(p.numel() for p in ScoreTransformer(100).parameters())
     assert 24.5e6 < total < 25.5e6, total
+
+
+def test_parameters_of_the_prior_of_sgdd():
+    """12 layers of 768 with learned scales of the norms, for 2, 4, 129 and 256 symbols."""
+    sizes = {2: 92_383_746, 4: 92_386_820, 129: 92_578_945, 256: 92_774_144}
+    for symbols, expected in sizes.items():
+        with torch.device("meta"):
+            network = ScoreTransformer(symbols, 768, 12, 12, 3072, norm_scales=True)
+        assert sum(p.numel() for p in network.parameters()) == expected
+
+
+def test_scales_of_the_norms_start_at_one_and_are_learned():
+    plain, scaled = stirred(), stirred(norm_scales=True)
+    names = {n for n, _ in scaled.named_parameters()} - {n for n, _ in plain.named_parameters()}
+    assert names == {f"blocks.{i}.norms.{j}" for i in range(2) for j in range(2)} | {"norm"}
+    x = torch.randint(5, (3, 4))
+    scaled(x, torch.rand(3)).sum().backward()
+    assert all(p.grad is not None for n, p in scaled.named_parameters() if n in names)

@@ -115,3 +115,29 @@ def test_bad_seeds_are_one_line(project, capsys, seed):
 def test_no_stage_is_no_run(project, capsys):
     assert main(["run", "experiment=toy/coin", "stages=[]"]) == 1
     assert "stages" in capsys.readouterr().err
+
+
+def test_fresh_makes_runs_again(project, capsys):
+    table = ["table", "toy/coins", "scale=smoke", "rows=fair", "columns=small n"]
+    assert main(table) == 0
+    assert main([*table, "fresh=false"]) == 0
+    assert len((project / "trace").read_text().splitlines()) == 1
+    assert main([*table, "fresh=true"]) == 0
+    assert len((project / "trace").read_text().splitlines()) == 2
+    assert main([*table, "fresh=perhaps"]) == 2
+    assert main(["run", "experiment=toy/second"]) == 0
+    assert main(["run", "experiment=toy/second", "fresh=true"]) == 0
+    assert len((project / "trace").read_text().splitlines()) == 5  # not what it needs
+    with FileLock(plan_run("toy/second").folder / ".lock"):
+        code = "import sys; from jumpbench.cli import main; sys.exit(main(sys.argv[1:]))"
+        command = [sys.executable, "-c", code, "run", "experiment=toy/second", "fresh=true"]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=project)
+    assert done.returncode == 2 and "is being made now" in done.stderr
+
+
+@pytest.mark.parametrize("key", ["scale=smoke", "seeds=3", "rows=a"])
+def test_a_run_has_no_scale(project, capsys, key):
+    assert main(["run", "experiment=toy/coin", key]) == 2
+    name = key.split("=")[0]
+    shown = capsys.readouterr().err
+    assert f"a run has no {name}; use jumpbench table SLUG/TABLE {key}" in shown

@@ -218,7 +218,7 @@ def test_a_claim_is_judged_at_scales_that_can_decide_it(table):
         ("{all: [{trend: }]}", "a check is one of"),
         ("{compare: {left: 1, op: '<', right: 2}}", "must be a mapping"),
         ("{compare: {left: {row: fair, column: small n, metric: mean}, op: '=', right: 2}}", "op"),
-        ("{compare: {left: {row: fair, column: none, metric: mean}, op: '<', right: 2}}", "no cell"),
+        ("{compare: {left: {row: fair, column: x, metric: mean}, op: '<', right: 2}}", "no cell"),
         ("{compare: {left: {row: fair, column: small n, metric: mean}, op: '<', right: 1, "
          "factor: 2}}", "can be negative"),
         ("{falls_behind: {row: fair, behind: biased}}", "lacks 'metric'"),

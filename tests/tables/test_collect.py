@@ -117,6 +117,17 @@ def test_a_floor_that_is_no_number_is_told_and_left_out(table, value):
     json.dumps(cell.as_json(), allow_nan=False)
 
 
+def test_the_spread_over_samples_is_printed_where_the_paper_prints_it(table):
+    metric = dataclasses.replace(table.metrics["mean"], sample_std="spread", factor=2.0)
+    table = dataclasses.replace(table, metrics={"mean": metric})
+    grid = build(table, Selection("small", rows="fair", columns="small n"))
+    for run, value in zip(grid[0].runs, (0.5, 0.6), strict=True):
+        finish(run, mean=value, spread=0.3)
+    (cell,) = collect(table, grid, Records(), "small")
+    assert (cell.measured, cell.std) == (pytest.approx(1.1), pytest.approx(0.6))
+    assert cell.uncertainty == pytest.approx(0.1)  # of the mean: still that between seeds
+
+
 LOWER = Metric("m", better="lower", digits=2)
 PAPER = Published(0.5, rounding=0.005)
 
@@ -164,7 +175,7 @@ def test_one_seed_has_the_stated_spread_or_none():
 def test_hundred_percent_can_hold():
     """Three seeds of 4,000 lists without a miss: more than 99.9 percent, and no assumed spread."""
     metric = Metric("m", better="higher", seed_std=0.5, bounds=(0.0, 100.0))
-    spread, error, df = uncertainty(metric, [100.0] * 3, 4000, None)
+    _, error, df = uncertainty(metric, [100.0] * 3, 4000, None)
     assert error == pytest.approx(100 / 12_000) and df == 2
     assert uncertainty(metric, [99.95] * 3, 4000, None)[0] == 0.5
 

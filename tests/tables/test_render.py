@@ -127,7 +127,9 @@ def test_wide_blocks_are_split_to_fit(filled):
     many = type(block)(
         metric,
         tuple(f"column {i}" for i in range(12)),
-        tuple((r, tuple(cell_text(c, metric) for c in wide if c.row == r)) for r in ("fair", "biased")),
+        tuple(
+            (r, tuple(cell_text(c, metric) for c in wide if c.row == r)) for r in ("fair", "biased")
+        ),
         None,
     )
     parts = console._split(many, 100)

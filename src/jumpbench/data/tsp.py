@@ -35,6 +35,8 @@ class TspData(ListData):
         train_size: number of training instances, of the file (None: all) or generated.
         test_files: the same for the test set.
         test_size: number of test instances, the first of the file or generated.
+        views: show every generated training instance in a random one of its 8 n views (symmetries
+            of the square, first cities), all as likely as itself: labels are the expensive part.
         root: data root.
 
     Generated points are uniform, by a fixed seed; their tours come from
@@ -53,9 +55,13 @@ class TspData(ListData):
         test_size: int = 1280,
         test_batch_size: int = 64,
         seed: int = 0,
+        views: bool = False,
         root: str | Path | None = None,
     ) -> None:
         super().__init__(length, batch_size, test_size, test_batch_size, seed=seed)
+        if views and train_files:
+            raise UserError("data.views turns tours: it is for generated instances only")
+        self.views = views
         self.train_files = tuple(train_files)
         self.test_files = tuple(test_files)
         self.train_size = train_size
@@ -97,11 +103,17 @@ class TspData(ListData):
     def draw(self, split: str, size: int, generator: torch.Generator, first: int) -> Batch:
         if split == "test":
             return {"test": torch.arange(first, first + size)}
-        return {"train": self._epochs.take(first, size)}
+        taken = {"train": self._epochs.take(first, size)}
+        if self.views:
+            taken["symmetry"] = torch.randint(8, (size,), generator=generator)
+            taken["start"] = torch.randint(self.length, (size,), generator=generator)
+        return taken
 
     def assemble(self, draw: Batch, tables: dict[str, Tensor]) -> Batch:
-        ((split, index),) = draw.items()
+        split, index = next(iter(draw.items()))
         points, order = tables[f"{split}_points"][index], tables[f"{split}_tours"][index]
+        if "symmetry" in draw:
+            points, order = viewed(points, order, draw["symmetry"], draw["start"])
         groups = torch.arange(self.length, device=index.device).expand(len(index), -1)
         return {"objects": points, "order": order, "groups": groups}
 
@@ -171,6 +183,25 @@ def generated_tsp(size: int, length: int, split: str) -> tuple[Tensor, Tensor]:
     generator = make_generator(0, "tsp", split, length)
     points = torch.rand(size, length, 2, generator=generator)
     return points, counter_clockwise(points, solve_tours(points, generator))
+
+
+def viewed(
+    points: Tensor, tours: Tensor, symmetry: Tensor, start: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Instances (B, n, 2) in another view, with their tours, again counter-clockwise from city 0.
+
+    The bits of ``symmetry`` (B,) mirror x, mirror y, exchange the axes; city ``start`` (B,) becomes
+    city 0, the others follow in their order.
+    """
+    mirror_x, mirror_y, swap = ((symmetry // 2**k % 2 == 1).view(-1, 1, 1) for k in range(3))
+    mirrored = torch.where(torch.cat([mirror_x, mirror_y], dim=-1), 1 - points, points)
+    mirrored = torch.where(swap, mirrored.flip(-1), mirrored)
+    n, start = tours.shape[-1], start.unsqueeze(-1)
+    place = torch.arange(n, device=tours.device)
+    turned = take_rows(mirrored, (place + start) % n)
+    renamed = (tours - start) % n
+    first = (renamed == 0).int().argmax(-1, keepdim=True)
+    return turned, counter_clockwise(turned, renamed.gather(-1, (first + place) % n))
 
 
 def counter_clockwise(points: Tensor, tours: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.kaufman import ising_torus
-from jumpbench.targets.potts import Potts
+from jumpbench.targets.lattice import is_lattice
 
 
 class TargetEvaluation(Evaluation):
@@ -76,7 +76,7 @@ class TargetEvaluation(Evaluation):
             values |= {"log_z": float(log_z), "log_z_error": float(error)}
         truth = self._truth()
         if truth is not None:
-            metrics = lattice_metrics if isinstance(self.target, Ising | Potts) else state_metrics
+            metrics = lattice_metrics if is_lattice(self.target) else state_metrics
             values |= metrics(self.target, draws.samples, truth, replicates=self.replicates)
         values |= self._against_kaufman(draws.samples)
         if self.exact_energies:

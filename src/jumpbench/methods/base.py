@@ -37,6 +37,10 @@ class Method(LightningModule):
         evaluation: judges the draws; None only counts them.
     """
 
+    unused_parameters = False
+    """Whether a training step may leave parameters without a gradient: on several devices gradients
+    are then exchanged in the form that looks for them."""
+
     keep_samples = True
     """Whether the artifacts hold the samples and their log-weights."""
 

@@ -7,10 +7,12 @@ from jumpbench.processes.base import SiteProcess
 
 
 class DenoisingScores(nn.Module):
-    """Log-scores of a network whose outputs are logits of the clean symbols.
+    """Log-scores of a network whose outputs are logits of x_0 at a site, given the other sites.
 
-    The score is E over x_0 of P(v | x_0) / P(x_i | x_0), site by site: the network need not learn
-    how the ratios scale with the noise, over five orders of magnitude, and learns from little.
+    With w that law and m = sum_u w_u P(. | u) its noised form, the score is m_v / m_{x_i}, exactly.
+    So the network need not learn how ratios scale with the noise, over five orders of magnitude,
+    nor to keep at little noise what it sees: with outputs 0 it is right for independent uniform
+    symbols at every noise.
 
     Args:
         network: states (B, D) and noise (B,) -> logits (B, D, N). For a masked process the mask's
@@ -23,11 +25,12 @@ class DenoisingScores(nn.Module):
         self.network, self.process = network, process
 
     def forward(self, x: Tensor, noise: Tensor) -> Tensor:
-        """Log-scores (B, D, N), float32."""
+        """Log-scores (B, D, N), float32, 0 at the symbols of x."""
         logits = self.network(x, noise).float()
         mask = getattr(self.process, "mask", None)
         if mask is not None:
             logits = logits.index_fill(-1, torch.tensor(mask, device=x.device), -torch.inf)
-        score = self.process.score(x, logits.softmax(-1), noise.float())
+        noised = self.process.propagate(logits.softmax(-1), noise.float())
         # Impossible moves have weight 0 in every use; any finite number will do for them.
-        return score.clamp(min=torch.finfo(torch.float32).tiny).log()
+        log_noised = noised.clamp(min=torch.finfo(torch.float32).tiny).log()
+        return log_noised - log_noised.gather(-1, x[..., None])

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from jumpbench.networks.embeddings import lattice_position_table, sinusoidal_features
 from jumpbench.networks.fused import gated_sum, modulated_norm, pays, rotated_heads
+from jumpbench.networks.narrow_attention import attention
 
 
 class MixedRotary(nn.Module):
@@ -70,7 +71,7 @@ class RotaryAttention(nn.Module):
         else:
             q, k, v = qkv.unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
             q, k = self.rotary(q, k)
-        return self.projection(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+        return self.projection(attention(q, k, v).transpose(1, 2).flatten(2))
 
 
 def lattice_size(length: int) -> int:

@@ -93,7 +93,8 @@ class Block(nn.Module):
     def forward(self, tokens: Tensor, condition: Tensor, turn: Tensor) -> Tensor:
         change = self.modulation(condition)[:, None].chunk(6, dim=-1)
         shift, scale, gate = change[:3]
-        q, k, v = self.qkv(_norm(tokens, shift, scale, self.norms[0])).unflatten(-1, (3, self.heads, -1)).unbind(2)
+        qkv = self.qkv(_norm(tokens, shift, scale, self.norms[0]))
+        q, k, v = qkv.unflatten(-1, (3, self.heads, -1)).unbind(2)
         q, k = _rotate(q, turn), _rotate(k, turn)
         read = F.scaled_dot_product_attention(*(z.transpose(1, 2) for z in (q, k, v)))
         read = self.out(read.transpose(1, 2).flatten(2))

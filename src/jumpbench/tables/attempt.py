@@ -10,10 +10,12 @@ import contextlib
 import enum
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -108,6 +110,26 @@ def attempt(job: Job, watch: Any = None) -> Ended:
 def was_killed(folder: Path) -> bool:
     """Whether the last attempt ended without a word, such as by the system for lack of memory."""
     return (folder / "begun.json").exists()
+
+
+def forget(folders: Sequence[Path]) -> None:
+    """Take away what runs have measured, saved and drawn, so that they are made again.
+
+    Raises:
+        UserError: a process is making one of them.
+    """
+    with contextlib.ExitStack() as locks:
+        there = [folder for folder in folders if folder.is_dir()]
+        for folder in there:  # all or none
+            try:
+                locks.enter_context(run_lock(folder).acquire(timeout=0))
+            except Timeout:
+                raise UserError(f"{folder.name} is being made now; wait for it to end") from None
+        for folder in there:
+            for name in ("metrics.json", "error.json", "begun.json", "samples.pt"):
+                (folder / name).unlink(missing_ok=True)
+            for name in ("checkpoints", "draws", "training"):
+                shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def make_here(job: Job, watch: Any = None) -> Ended:

@@ -65,7 +65,7 @@ def evaluate(
     for claim in table.claims:
         holds, detail = None, claim.reason or ""
         if claim.check is not None:
-            why = not_judged or _unfit(claim, table.scales[scale])
+            why = not_judged or unfit(claim, table.scales[scale])
             holds, detail = (
                 (None, why) if why else decide(table, _tree(table, claim, measured))
             )
@@ -76,7 +76,7 @@ def evaluate(
     return results
 
 
-def _unfit(claim: Claim, scale: Scale) -> str:
+def unfit(claim: Claim, scale: Scale) -> str:
     """Why a scale cannot decide a claim, empty if it can."""
     if claim.judged_at(scale):
         return ""

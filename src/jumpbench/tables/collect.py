@@ -37,6 +37,7 @@ class Reading:
     value: Value | None = None
     perfect: float | None = None
     samples: int | None = None
+    sample_std: float | None = None
     status: str = "missing"
     why: str | None = None
     remark: str | None = None  # something about it is wrong, the value is not
@@ -72,14 +73,16 @@ def read(entry: GridCell, run: Run, records: Records) -> Reading:
     samples = _number(metrics.get("n_samples", 0))
     if samples is None or not math.isfinite(samples) or samples < 0:
         return Reading(status="failed", why=f"{file}: 'n_samples' is no count; {_REMEDY}")
-    perfect, remark = None, None
-    if metric.perfect and metric.perfect in metrics:
-        perfect = _number(metrics[metric.perfect])
-        if perfect is None or not math.isfinite(perfect):
-            perfect, remark = None, f"{file}: '{metric.perfect}' is not a finite number"
+    beside, remark = {}, None
+    for key in ("perfect", "sample_std"):
+        if (name := getattr(metric, key)) and name in metrics:
+            further = _number(metrics[name])
+            if further is None or not math.isfinite(further):
+                remark = f"{file}: '{name}' is not a finite number"
+            else:
+                beside[key] = further * metric.factor
     value = Value(run.seed, number * metric.factor, run.id)
-    scaled = None if perfect is None else perfect * metric.factor
-    return Reading(value, scaled, int(samples) or None, "measured", remark=remark)
+    return Reading(value, samples=int(samples) or None, status="measured", remark=remark, **beside)
 
 
 _REMEDY = "delete it and call again"
@@ -118,6 +121,10 @@ def _cell(table: Table, entry: GridCell, records: Records, compare: bool) -> Cel
     spread, error, df = uncertainty(metric, numbers, samples, published)
     whole = len(values) >= entry.expected and not problems
     mean, comparable = fmean(numbers), compare and whole and not row.not_target
+    std = stdev(numbers) if len(numbers) > 1 else None
+    if metric.sample_std:
+        over_samples = [r.sample_std for r in good if r.sample_std is not None]
+        std = fmean(over_samples) if over_samples else None
     perfect = [reading.perfect for reading in good if reading.perfect is not None]
     remarks = [
         *(reading.why for reading in problems),
@@ -125,7 +132,7 @@ def _cell(table: Table, entry: GridCell, records: Records, compare: bool) -> Cel
         *(reading.remark for reading in good if reading.remark),
     ]
     return Cell(
-        **base, measured=mean, std=stdev(numbers) if len(numbers) > 1 else None,
+        **base, measured=mean, std=std,
         n_seeds=len(values), n_samples=samples, status="measured" if whole else "partial",
         verdict=verdict(table, metric, mean, spread, df, len(values), published)
         if comparable else None,

@@ -74,12 +74,14 @@ def resolved_but(config: DictConfig, kept: Sequence[str]) -> DictConfig:
     the nodes ``kept``; for callers that change these nodes many times."""
     raw = OmegaConf.to_container(config, resolve=False)
 
-    def depends(value: Any) -> bool:
+    def depends(value: Any, seen: tuple[str, ...] = ()) -> bool:
         if isinstance(value, (dict, list)):
-            return any(map(depends, value.values() if isinstance(value, dict) else value))
-        if not isinstance(value, str) or "${" not in value:
+            parts = value.values() if isinstance(value, dict) else value
+            return any(depends(part, seen) for part in parts)
+        if not isinstance(value, str) or "${" not in value or value in seen:
             return False
-        return any(_below(name, kept) or depends(_lookup(raw, name)) for name in _names(value))
+        known = (*seen, value)
+        return any(_below(n, kept) or depends(_lookup(raw, n), known) for n in _names(value))
 
     formulas = _Formulas(config, depends)
     return OmegaConf.create({str(key): formulas.resolved(str(key)) for key in config})
@@ -223,11 +225,12 @@ def _below(name: str, nodes: Sequence[str]) -> bool:
 
 def _lookup(raw: Any, name: str) -> Any:
     """The raw node of that dotted name, as far as there is one."""
+    node: Any = None
     for part in name.split("."):
         if not isinstance(raw, dict) or part not in raw:
-            return raw if isinstance(raw, (dict, str)) else None
-        raw = raw[part]
-    return raw
+            return node
+        node = raw = raw[part]
+    return node
 
 
 class _Formulas:

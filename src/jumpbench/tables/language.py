@@ -32,6 +32,7 @@ class Metric:
     source: str | None = None  # name in metrics.json; may contain {row}, {column} and their vars
     factor: Positive = 1.0  # what is measured is multiplied by it
     perfect: str | None = None  # run metric: what a perfect method would score at this sample size
+    sample_std: str | None = None  # run metric printed as ±: the spread over test samples
     seed_std: Positive | None = None  # stated seed-to-seed spread, used while it is not measured
     tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # of the verdict, absolute
     bounds: tuple[Finite | None, Finite | None] | None = None  # what it cannot leave

@@ -7,6 +7,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from jumpbench.errors import DataMissing, UserError
+from jumpbench.tables.attempt import forget
 from jumpbench.tables.console import console, print_json, words
 from jumpbench.tables.grid import Selection, build, unique_runs
 from jumpbench.tables.language import SCALES
@@ -123,10 +124,14 @@ def print_status(table_id: str, selection: Selection, as_json: bool = False) -> 
     return count["done"] == len(runs)
 
 
-def make_run(experiment: str, overrides: Sequence[str], launcher: str) -> bool:
-    """Make one run with what it needs, and print its metrics."""
+def make_run(
+    experiment: str, overrides: Sequence[str], launcher: str, fresh: bool = False
+) -> bool:
+    """Make one run with what it needs, and print its metrics; ``fresh``: also if it is finished."""
     run = plan_run(experiment, expanded(overrides))
     runner = make_launcher(launcher)
+    if fresh:
+        forget([run.folder])
     pending = [step for step in run.with_needs() if state_of(step)[0] != "done"]
     if pending:
         with Terminal(pending, lambda: None) as terminal:

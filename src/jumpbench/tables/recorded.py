@@ -1,6 +1,7 @@
 """Recorded results: copies of ``table.json`` beside the table files, and what is shown of them."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import checkout, outputs_root, reproduce_dir, suite_root
 from jumpbench.tables.cells import Cell
+from jumpbench.tables.claims import in_print, unfit
 from jumpbench.tables.language import SCALES, Table
 from jumpbench.tables.layout import View
 from jumpbench.tables.render import to_json
@@ -46,21 +48,48 @@ def read_record(table_id: str, scale: str) -> dict[str, Any]:
     Raises:
         UserError: it is damaged.
     """
-    path = recorded_file(table_id, scale)
-    content = read_json(path, "record it again")
+    return read_content(recorded_file(table_id, scale), "record it again")
+
+
+def read_content(path: Path, remedy: str) -> dict[str, Any]:
+    """The content of a ``table.json``.
+
+    Raises:
+        UserError: it is damaged.
+    """
+    content = read_json(path, remedy)
     needed = {"table": str, "scale": str, "cells": list, "claims": list, "provenance": dict}
     if not isinstance(content, dict) or any(
         not isinstance(content.get(key), kind) for key, kind in needed.items()
     ):
-        raise UserError(f"{path} is damaged (no table in it); record it again")
+        raise UserError(f"{path} is damaged (no table in it); {remedy}")
     return content
 
 
 def recorded_view(table: Table, content: dict[str, Any]) -> View:
     """A record as it is shown."""
     file = str(recorded_file(table.id, content["scale"]))
-    cells = [Cell.from_json(cell, file) for cell in content["cells"]]
-    return View(table, content["scale"], cells, content["claims"], content["provenance"])
+    cells = [_as_compared(table, content, Cell.from_json(c, file)) for c in content["cells"]]
+    view = View(table, content["scale"], cells, provenance=content["provenance"])
+    return replace(view, claims=[_as_judged(view, claim) for claim in content["claims"]])
+
+
+def _as_compared(table: Table, content: dict[str, Any], cell: Cell) -> Cell:
+    """A recorded cell; one that the table file says cannot be compared has no verdict."""
+    scale, metric = table.scales.get(content["scale"]), table.metrics.get(cell.metric)
+    if scale and metric and scale.compared and metric.printed:
+        return cell
+    return replace(cell, verdict=None)
+
+
+def _as_judged(view: View, recorded: dict[str, Any]) -> dict[str, Any]:
+    """A recorded claim; one that the table file says its scale cannot decide is not judged."""
+    claim = next((c for c in view.table.claims if c.id == recorded["id"]), None)
+    if claim is None:
+        return recorded
+    if claim.check is not None and (why := unfit(claim, view.scale)):
+        recorded = {**recorded, "holds": None, "detail": why}
+    return {"in_print": in_print(view.table, claim), **recorded}
 
 
 def command_of(content: dict[str, Any]) -> str:
@@ -75,17 +104,17 @@ def command_of(content: dict[str, Any]) -> str:
     return shlex.join([*words, *content.get("overrides", ())])
 
 
-def summary(content: dict[str, Any], kind: str = "") -> str:
-    """``98 of 98 cells; claims: 1 holds, 2 fail``: a record in a few words."""
-    asked = [cell for cell in content["cells"] if cell["asked"]]
-    measured = sum(cell["status"] == "measured" for cell in asked)
+def summary(view: View) -> str:
+    """``98 of 98 cells; claims: 1 holds, 2 fail``: a table in a few words."""
+    asked = [cell for cell in view.cells if cell.asked]
+    measured = sum(cell.status == "measured" for cell in asked)
     text = f"{measured} of {len(asked)} cells"
-    verdicts = [cell["verdict"] for cell in asked if cell["verdict"]]
+    verdicts = [cell.verdict for cell in asked if cell.verdict]
     if verdicts:
         text += f"; {verdicts.count('match')} ≈, {verdicts.count('better')} ▲, "
         text += f"{verdicts.count('worse')} ▼"
-    claims = [claim["holds"] for claim in content["claims"]]
-    if (kind or content.get("kind")) in ("smoke", "miniature") or not claims:
+    claims = [claim["holds"] for claim in view.claims]
+    if view.scale.kind in ("smoke", "miniature") or not claims:
         return text
     names = {True: ("holds", "hold"), False: ("fails", "fail"), None: ("open", "open")}
     words = [f"{claims.count(k)} {v[claims.count(k) > 1]}" for k, v in names.items() if k in claims]

@@ -1,6 +1,5 @@
 """``jumpbench report``: a page of all tables, records, and the generated parts of the pages."""
 
-import contextlib
 import html
 import re
 import sys
@@ -13,10 +12,11 @@ from jumpbench.paths import outputs_root, reproduce_dir
 from jumpbench.tables.grid import Selection
 from jumpbench.tables.language import Table
 from jumpbench.tables.layout import HOLDS, made_by
-from jumpbench.tables.overview import cost_of
+from jumpbench.tables.overview import COSTS, cost_of
 from jumpbench.tables.recorded import (
     command_of,
     place_for_record,
+    read_content,
     read_record,
     recorded_file,
     recorded_scales,
@@ -27,7 +27,6 @@ from jumpbench.tables.recorded import (
 from jumpbench.tables.render import to_markdown
 from jumpbench.tables.reproduction import Reproduction
 from jumpbench.tables.spec import available, load
-from jumpbench.tables.store import read_json
 
 _MARKED = re.compile(r"(<!-- (\S+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 RESULTS = "RESULTS.md"
@@ -57,19 +56,20 @@ def _index_rows(table_id: str) -> list[str]:
     for file in sorted((outputs_root() / "tables" / table_id).glob("*/table.json")):
         label = file.parent.name
         link = f"../tables/{table_id}/{label}/table.html"
-        with contextlib.suppress(UserError, KeyError, TypeError, AttributeError):
-            content = read_json(file, "make the table again")
-            kind = "changed by overrides" if content["not_judged"] else content["kind"]
+        try:
+            content = read_content(file, "make the table again")
+            view = recorded_view(load(table_id), content)
+            kind = "changed by overrides" if content.get("not_judged") else view.scale.kind
             rows.append(
-                f"<tr><td><a href='{e(link)}'>{e(load(table_id).title)}</a></td>"
+                f"<tr><td><a href='{e(link)}'>{e(view.title)}</a></td>"
                 f"<td>{e(table_id)}</td><td>{e(label)}</td><td>{e(kind)}</td>"
-                f"<td>{e(summary(content))}</td></tr>"
+                f"<td>{e(summary(view))}</td></tr>"
             )
-            continue
-        rows.append(
-            f"<tr><td>{e(table_id)}</td><td></td><td>{e(label)}</td>"
-            "<td>damaged: make the table again</td><td></td></tr>"
-        )
+        except UserError:
+            rows.append(
+                f"<tr><td>{e(table_id)}</td><td></td><td>{e(label)}</td>"
+                "<td>damaged: make the table again</td><td></td></tr>"
+            )
     return rows
 
 
@@ -188,11 +188,10 @@ def _summaries(slug: str) -> str:
     """A few lines for each recorded table: counts, claims that were judged, and a link."""
 
     def one(table: Table, scale: str) -> str:
-        content = read_record(table.id, scale)
-        view = recorded_view(table, content)
+        view = recorded_view(table, read_record(table.id, scale))
         link = f"{RESULTS}#{_anchor(table.id, scale)}"
-        lines = [f"- [{view.title}]({link}), {scale}: {summary(content, view.scale.kind)}."]
-        for claim in content["claims"]:
+        lines = [f"- [{view.title}]({link}), {scale}: {summary(view)}."]
+        for claim in view.claims:
             if claim["holds"] is not None:
                 printed = f" (in print: {claim['in_print']})" if claim.get("in_print") else ""
                 lines.append(f"  - **{HOLDS[claim['holds']]}**: {claim['text']}{printed}")
@@ -212,13 +211,14 @@ def _table_list() -> str:
         table = load(table_id)
         by_kind: dict[str, list[str]] = {}
         for scale in recorded_scales(table_id):
-            kind = recorded_view(table, content := read_record(table_id, scale)).scale.kind
+            view = recorded_view(table, read_record(table_id, scale))
             link = f"reproduce/{table.slug}/{RESULTS}#{_anchor(table_id, scale)}"
-            by_kind.setdefault(kind, []).append(f"[{scale}]({link}): {summary(content, kind)}")
+            text = f"[{scale}]({link}): {summary(view)}"
+            by_kind.setdefault(view.scale.kind, []).append(text)
         lines.append(
             f"| `{table_id}` | {table.title} | {cost_of(table.cost)} | "
             f"{', '.join(table.data) or 'none'} | "
             + " | ".join("<br>".join(by_kind.get(kind, ["–"])) for kind in kinds)
             + " |"
         )
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + f"\n\n{COSTS[0].upper()}{COSTS[1:]}.\n"

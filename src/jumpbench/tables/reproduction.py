@@ -11,6 +11,7 @@ from jumpbench.files import make_folder
 from jumpbench.paths import outputs_root
 from jumpbench.tables import claims as claim_checks
 from jumpbench.tables import grid as grids
+from jumpbench.tables.attempt import forget
 from jumpbench.tables.cells import Cell
 from jumpbench.tables.codeage import is_outdated
 from jumpbench.tables.collect import Records, collect, read
@@ -65,10 +66,15 @@ class Reproduction:
             read(cell, run, self.records).value is not None for cell in asked for run in cell.runs
         )
 
-    def make(self, launcher: str) -> None:
-        """Make every selected run that is not finished; the files grow while runs end."""
+    def make(self, launcher: str, fresh: bool = False) -> None:
+        """Make every selected run that is not finished; the files grow while runs end.
+
+        ``fresh``: those that fill a cell are made again, those that they need are not.
+        """
         runner = make_launcher(launcher)
         make_folder(self.folder)
+        if fresh:
+            forget([run.folder for run in self.runs if run.hash in self._labels()])
         self.write()  # an unwritable folder is told before anything runs
         pending = [run for run in self.runs if not _finished(run)]
         if pending:
@@ -195,7 +201,9 @@ def _known_seeds(folder: Path) -> set[int]:
     return set()
 
 
-def reproduce(table_id: str, selection: Selection, launcher: str = "serial") -> bool:
+def reproduce(
+    table_id: str, selection: Selection, launcher: str = "serial", fresh: bool = False
+) -> bool:
     """Make and print one table; True if every selected cell has a number.
 
     Raises:
@@ -209,7 +217,7 @@ def reproduce(table_id: str, selection: Selection, launcher: str = "serial") -> 
         )
     make_launcher(launcher)  # one that there is not is told before a page of numbers
     try:
-        job.make(launcher)
+        job.make(launcher, fresh)
     finally:
         view = job.write(final=True)
         print_table(view.of(*grids.chosen(job.table, selection)))

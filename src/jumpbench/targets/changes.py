@@ -19,6 +19,25 @@ Commit = Callable[[Tensor, Tensor, Tensor], None]
 """Called after each step with (accept (B,) bool, site, token), for caches of a delta."""
 
 
+BlockStep = Callable[[int, Tensor, Tensor], Tensor]
+"""``step(k, x, old) -> (B,)``: the k-th proposal of a block, at x with the symbols ``old`` (B,) at
+its sites."""
+
+
+def block_of(delta: Delta, sites: Tensor, tokens: Tensor, indices: Tensor) -> BlockStep:
+    """Prepares a delta for a block of proposals that are known in advance.
+
+    ``sites``, ``tokens`` and ``indices`` are (K, B); indices are places in the flattened states. A
+    delta with a method ``block`` of these arguments does there, once per block, what does not
+    depend on the state; any other is called step by step.
+    """
+    prepare = getattr(delta, "block", None)
+    if prepare is not None:
+        return prepare(sites, tokens, indices)
+    rows = list(zip(sites.unbind(0), tokens.unbind(0), strict=True))
+    return lambda k, x, old: delta(x, *rows[k])
+
+
 class LogProbDelta:
     """``delta`` of a target known only through ``log_prob(x) -> (B,)``, caching the last value.
 

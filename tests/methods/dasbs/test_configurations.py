@@ -122,7 +122,7 @@ def test_a_run_is_judged_by_the_truth_of_its_own_target(experiment, change):
 )
 def test_a_warm_start_needs_the_very_run_of_the_hot_column(name, changes):
     """Whatever is overridden in network, method or target is the hotter run's too."""
-    common = [*changes, "target.size=4", "method.optimizer.lr=0.002", "trainer.max_steps=77"]
+    common = [*changes, "target.size=4", "method.optimizer.lr=0.002", "budget.seconds=5"]
     if name == "udns":
         common = [c.replace("method.optimizer", "method.controller.optimizer") for c in common]
     hot = plan_run(f"dasbs/{name}", [*common, "target.beta=0.28"], seed=3)

@@ -220,3 +220,16 @@ def test_memoryless_reference_needs_no_corrector_and_no_special_case(solve):
     x = memoryless.reference.bridge(pairs, t, generator)
     assert x.shape == (9, 3, 2)
     assert torch.equal(x[:, 2], pairs.end)
+
+
+def test_denoising_times_stop_before_the_variance_explodes(bridge):
+    """Targets are +-log A(t,1)/B(t,1) or 0, largest at the latest time, for both networks."""
+    generator = torch.Generator().manual_seed(4)
+    start, end = torch.randint(3, (2, 4000, 2), generator=generator)
+    matching, pairs = DenoisingMatching(latest=0.8), Pairs(start, end)
+    arguments = (pairs, 4, lambda x: None, bridge.reference, generator)
+    t, _, controller = matching.controller(*arguments)
+    assert 0.79 < t.max() < 0.8
+    bound = float(bridge.reference.log_odds(torch.tensor(0.8, dtype=torch.float64)).abs())
+    for targets in (controller, matching.corrector(*arguments)):
+        assert 0.95 * bound < targets.abs().max() <= bound * (1 + 1e-6)

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import torch
 
-from jumpbench.methods.sgdd.likelihood_step import ExactStep, MetropolisStep, tied
+from jumpbench.methods.sgdd.likelihood_step import ExactStep, MetropolisStep, TiedDelta
 from jumpbench.methods.sgdd.likelihoods import Reward, SiteLikelihood
 from jumpbench.methods.sgdd.prior import ScorePrior, clean_grid
 from jumpbench.methods.sgdd.product_prior import ProductPrior
@@ -17,6 +17,7 @@ from jumpbench.methods.sgdd.schedule import (
     printed_penalty,
 )
 from jumpbench.processes.uniform import UniformProcess
+from jumpbench.samplers.mcmc.metropolis import MultiSiteMetropolis
 
 LAW = torch.tensor([0.6, 0.3, 0.1], dtype=torch.float64)
 TABLE = torch.tensor([[0.0, 0.8, 1.5], [1.0, 0.0, -0.5]], dtype=torch.float64)
@@ -52,7 +53,7 @@ def test_metropolis_is_reversible_and_its_delta_is_the_one_of_the_definition(pai
         matrix, law = metropolis_matrix(pair, coupled, anchor, 0.9)
         flow = law[:, None] * matrix
         torch.testing.assert_close(flow, flow.T, atol=1e-14, rtol=0)
-        together = tied(delta, pair.states[anchor].expand(9, 2).contiguous(), 0.9)
+        together = TiedDelta(delta, pair.states[anchor].expand(9, 2).contiguous(), 0.9)
         for site in range(2):
             for token in range(3):
                 sites, tokens = torch.full((9,), site), torch.full((9,), token)
@@ -81,6 +82,16 @@ def test_likelihood_steps_draw_the_conditional(pair, generator, penalty):
         z, info = step(x, start, penalty, likelihood, 3, generator)
         pair.assert_law(z, law)
         assert 0 < info.acceptance.mean() < 1 and info.evaluations == 61
+
+
+def test_any_kernel_makes_the_proposals(pair, generator):
+    """Two sites at once, told only log_prob, draw the same conditional."""
+    x = torch.tensor([1, 2]).expand(60_000, 2).contiguous()
+    mismatch = (pair.states != x[0]).sum(-1)
+    law = (coupled(pair.states).double() - 0.9 * mismatch).softmax(0)
+    step = MetropolisStep(40, kernel=MultiSiteMetropolis(2))
+    z, _ = step(x, x, 0.9, Reward(coupled), 3, generator)
+    pair.assert_law(z, law)
 
 
 def test_infill_exact_and_metropolis_agree_and_obey_hard_observations(generator):

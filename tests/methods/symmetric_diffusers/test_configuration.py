@@ -139,16 +139,41 @@ def test_gumbel_sinkhorn_is_a_point_of_the_grid(settings):
         assert float(value) in [float(x) for x in grid], name
 
 
-@pytest.mark.parametrize("scale", ["smoke", "small"])
+@pytest.mark.parametrize("scale", ["smoke", "small", "medium"])
 @pytest.mark.parametrize("table", [f"table{i}" for i in range(1, 8)])
-def test_smaller_scales_compose(table, scale):
+def test_smaller_scales_compose_at_equal_budgets(table, scale):
     cells = build(load(f"symmetric_diffusers/{table}"), Selection(scale=scale, seeds="[0]"))
     runs = unique_runs(cells)
     assert runs
-    if scale == "small":
+    if scale == "smoke":
+        for run in runs:  # no real data: generated pictures or points, scalars, integers
+            data = run.config["data"]
+            pictures = data["_target_"].endswith(("Digits", "MnistJigsaw", "Cifar10Jigsaw"))
+            assert not pictures or data["generated"], run.id
+            assert not data.get("train_files") and not data.get("test_files"), run.id
         return
-    for run in runs:  # no real data: generated pictures or points, scalars, integers
-        data = run.config["data"]
-        pictures = data["_target_"].endswith(("SortDigits", "NoisyMnistJigsaw", "Cifar10Jigsaw"))
-        assert not pictures or data["generated"], run.id
-        assert not data.get("train_files") and not data.get("test_files"), run.id
+    trained = [run.config for run in runs if "fit" in run.config["stages"]]
+    assert len({config["trainer"]["max_steps"] for config in trained}) == 1
+    lists = {config["data"]["batch_size"] for config in trained}
+    assert len(lists) == 1 or (table, scale) == ("table6", "small")  # which says so
+    for config in trained:  # every rate goes to zero at the last step
+        rate = config["method"]["rate"]
+        assert rate["_target_"].endswith(".Cosine") and rate.get("floor", 0.0) == 0.0
+        assert rate["steps"] == config["trainer"]["max_steps"] > rate["warmup"]
+
+
+@pytest.mark.parametrize("table", ["table1", "table2"])
+@pytest.mark.parametrize("scale", ["small", "medium"])
+def test_ours_has_rows_from_dummies_where_training_is_short(table, scale):
+    selection = Selection(scale=scale, seeds="[0]", rows=OURS)
+    runs = unique_runs(build(load(f"symmetric_diffusers/{table}"), selection))
+    heads = [run.config["network"]["head"] for run in runs]
+    assert heads and all(head["rows"] == "dummy" for head in heads)
+    column = "Noisy MNIST 2x2" if table == "table1" else "n=3"
+    assert config(table, OURS, column)["network"]["head"]["rows"] == "object"
+
+
+def test_small_tours_need_no_file():
+    selection = Selection(scale="small", seeds="[0]")
+    for run in unique_runs(build(load("symmetric_diffusers/table4"), selection)):
+        assert not run.config["data"]["train_files"] and not run.config["data"]["test_files"]

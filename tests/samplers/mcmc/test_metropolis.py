@@ -155,3 +155,32 @@ def test_impossible_states_are_never_entered_and_are_left(rng):
     start = torch.cartesian_prod(torch.arange(3), torch.arange(3)).repeat(50, 1)
     x, _ = SingleSiteMetropolis()(target, start, 200, rng)
     assert target.log_prob(x).isfinite().all()
+
+
+def test_a_delta_may_prepare_a_block_of_proposals(enumerated):
+    """Prepared or asked step by step: the same chain; ``old`` is the symbol at the site."""
+    target = enumerated()
+
+    class Prepared:
+        calls = 0
+
+        def __call__(self, x, site, token):
+            raise AssertionError("asked step by step")
+
+        def block(self, sites, tokens, indices):
+            self.calls += 1
+            assert torch.equal(indices, sites + target.length * torch.arange(len(sites[0])))
+
+            def step(k, x, old):
+                assert torch.equal(old, at_site(x, sites[k]))
+                return target.delta(x, sites[k], tokens[k])
+
+            return step
+
+    prepared, x = Prepared(), target.states
+    ends = [
+        single_site_metropolis(delta, x, 21, 3, torch.Generator().manual_seed(0))
+        for delta in (prepared, target.delta)
+    ]
+    assert torch.equal(ends[0][0], ends[1][0])
+    assert prepared.calls == 3

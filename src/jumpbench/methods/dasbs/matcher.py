@@ -11,6 +11,7 @@ from jumpbench.methods.averaging import RampedAverage
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
 from jumpbench.methods.dasbs.buffer import PairBuffer
 from jumpbench.methods.dasbs.losses import (
+    Network,
     controller_divergence,
     corrector_divergence,
     weighted_mean,
@@ -117,25 +118,23 @@ class Matcher(nn.Module):
     # Training
 
     def controller_loss(
-        self, pairs: Pairs, end_ratios: Ratios, reference: Reference,
-        generator: torch.Generator, meter: Meter | None = None,
+        self, control: Network, pairs: Pairs, end_ratios: Ratios, reference: Reference,
+        generator: torch.Generator,
     ) -> Tensor:  # fmt: skip
-        """ctrl-AM or ctrl-DM; ``end_ratios`` maps x_1 to log nu-ratios minus log Phihat."""
+        """ctrl-AM or ctrl-DM of ``control``; ``end_ratios``: x_1 -> log nu- less Phihat-ratios."""
         divergence = controller_divergence(
-            self.call("network", meter), pairs, self.times, self.matching, end_ratios, reference,
-            generator,
-        )  # fmt: skip
+            control, pairs, self.times, self.matching, end_ratios, reference, generator
+        )
         return weighted_mean(divergence, pairs.log_weight if self.reweight else None)
 
     def corrector_loss(
-        self, pairs: Pairs, start_ratios: Ratios, reference: Reference,
-        generator: torch.Generator, meter: Meter | None = None,
+        self, corrector: Network, pairs: Pairs, start_ratios: Ratios, reference: Reference,
+        generator: torch.Generator,
     ) -> Tensor:  # fmt: skip
         """corr-AM or corr-DM; ``start_ratios`` maps x_0 to log mu-ratios minus log Phi_0."""
         return corrector_divergence(
-            self.call("network", meter), pairs, self.times, self.matching, start_ratios,
-            reference, generator,
-        ).mean()  # fmt: skip
+            corrector, pairs, self.times, self.matching, start_ratios, reference, generator
+        ).mean()
 
     def take(self, weights: dict[str, Any]) -> None:
         """Starts network and average from averaged weights."""

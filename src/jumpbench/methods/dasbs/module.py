@@ -13,6 +13,7 @@ from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
+from jumpbench.methods.dasbs.losses import Network
 from jumpbench.methods.dasbs.matcher import Compiler, Matcher
 from jumpbench.methods.dasbs.probes import Moment
 from jumpbench.methods.dasbs.sampler import Grid, Paths, simulate
@@ -46,6 +47,9 @@ class DASBS(TargetSampler):
         source: builds the law mu.
         n_steps: tau-leaping steps M.
         start: first time of their grid, above 0 if memoryless.
+        guided: log Phi_t(x) is the network's output plus t times the log-ratios of nu at x, so that
+            the network need not learn them (not in the paper; keeps symmetric modes balanced).
+            Costs one evaluation of the energy per time step.
         compiler: wraps a network for speed, such as a partial of ``torch.compile``.
         probes: what is measured while it trains, see :mod:`~jumpbench.methods.dasbs.probes`.
         kwargs: ``chains_per_batch``, ``warm_start``, ``evaluation``, ``seed`` of
@@ -67,6 +71,7 @@ class DASBS(TargetSampler):
         source: Callable[..., Target] = UniformSource,
         n_steps: int = 200,
         start: float = 0.0,
+        guided: bool = False,
         compiler: Compiler | None = None,
         probes: Sequence[Moment] = (),
         **kwargs: Any,
@@ -83,6 +88,7 @@ class DASBS(TargetSampler):
             self.matchers["corrector"] = self.corrector
         self._check()
         self.start = start
+        self.guided = guided
         self.grid = Grid.uniform(schedule, n_steps, start)
         self.stages = Stages(self.controller.steps, 0 if self.memoryless else self.corrector.steps)
         self.probes = probes
@@ -133,12 +139,26 @@ class DASBS(TargetSampler):
     @torch.no_grad()
     def log_control(self, x: Tensor, t: Tensor) -> Tensor:
         """log Phi_t(x) of the averaged controller: (B, D), (B,) -> (B, D, N)."""
-        return self.controller.call("average")(x, t)
+        return self.control("average", Meter())(x, t)
+
+    def control(self, weights: str, meter: Meter) -> Network:
+        """log Phi as a function of (x, t), by the ``network`` or its ``average``."""
+        network = self.controller.call(weights, meter)
+        if not self.guided:
+            return network
+        target = metered(self.target, meter)
+
+        def guided(x: Tensor, t: Tensor) -> Tensor:
+            with torch.no_grad():
+                ratios = target.neighbor_log_ratios(x).float()
+            return network(x, t) + t.view(-1, 1, 1) * ratios
+
+        return guided
 
     def paths(self, n: int, generator: torch.Generator, path_weights: bool, meter: Meter) -> Paths:
         """``n`` paths of the averaged controller."""
         x = self.source.sample(n, generator)
-        control = self.controller.call("average", meter)
+        control = self.control("average", meter)
         return simulate(control, x, self.grid, self.reference, generator, path_weights)
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
@@ -221,8 +241,9 @@ class DASBS(TargetSampler):
                 return ratios
             return ratios - self.corrector.call("average", self.meter)(x)
 
+        control = self.control("network", self.meter)
         return self.controller.controller_loss(
-            pairs, end_ratios, self.reference, self.generator("train"), self.meter
+            control, pairs, end_ratios, self.reference, self.generator("train")
         )
 
     def corrector_loss(self, pairs: Pairs) -> Tensor:
@@ -230,11 +251,12 @@ class DASBS(TargetSampler):
 
         def start_ratios(x: Tensor) -> Tensor:
             t = torch.full((len(x),), self.start, device=x.device)
-            control = self.controller.call("average", self.meter)(x, t)
+            control = self.control("average", self.meter)(x, t)
             return self.source.neighbor_log_ratios(x) - control
 
+        network = self.corrector.call("network", self.meter)
         return self.corrector.corrector_loss(
-            pairs, start_ratios, self.reference, self.generator("train"), self.meter
+            network, pairs, start_ratios, self.reference, self.generator("train")
         )
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:

@@ -103,6 +103,16 @@ class FlowTraining(SeededNetworks):
             self.curves.setdefault(name, []).append(value)
         self.log_dict({f"train/{name}": value for name, value in values.items()})
 
+    def further_results(self) -> dict[str, float]:
+        """The last spreads of the estimators, and the mean loss since the last roll-out."""
+        values = super().further_results()
+        for name in ("slope_std", "integrand_std"):
+            if name in self.curves:
+                values[name] = self.curves[name][-1]
+        if self._losses:
+            values["loss"] = float(torch.stack(self._losses).mean())
+        return values
+
     def further_artifacts(self) -> dict[str, Any]:
         curves = {name: torch.tensor(values) for name, values in self.curves.items()}
         return super().further_artifacts() | ({"curves": curves} if curves else {})

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError

@@ -7,8 +7,10 @@ from torch import Tensor
 
 from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.sgdd.likelihoods import Likelihood
-from jumpbench.samplers.mcmc.metropolis import single_site_metropolis
-from jumpbench.targets.changes import Delta, at_site
+from jumpbench.samplers.chain import Kernel
+from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
+from jumpbench.targets.base import Target
+from jumpbench.targets.changes import BlockStep, Commit, Delta, at_site, block_of
 
 
 class StepInfo(NamedTuple):
@@ -32,28 +34,60 @@ class LikelihoodStep(Protocol):
     ) -> tuple[Tensor, StepInfo]: ...
 
 
-def tied(delta: Delta, x: Tensor, penalty: float) -> Delta:
+class TiedDelta:
     """``delta`` of log p(y|z) - penalty * d(x, z), from that of log p(y|z)."""
 
-    def tied_delta(z: Tensor, site: Tensor, token: Tensor) -> Tensor:
-        anchor = at_site(x, site)
-        further = (token != anchor).float() - (at_site(z, site) != anchor).float()
-        return delta(z, site, token) - penalty * further
+    def __init__(self, delta: Delta, x: Tensor, penalty: float) -> None:
+        self.delta, self.x, self.penalty = delta, x, penalty
 
-    return tied_delta
+    def __call__(self, z: Tensor, site: Tensor, token: Tensor) -> Tensor:
+        anchor = at_site(self.x, site)
+        further = (token != anchor).float() - (at_site(z, site) != anchor).float()
+        return self.delta(z, site, token) - self.penalty * further
+
+    def block(self, sites: Tensor, tokens: Tensor, indices: Tensor) -> BlockStep:
+        likelihood = block_of(self.delta, sites, tokens, indices)
+        anchor = self.x.view(-1).index_select(0, indices.view(-1)).view(indices.shape)
+        entered = (anchor != tokens).float().mul_(self.penalty).unbind(0)
+        anchors = anchor.unbind(0)
+
+        def step(k: int, z: Tensor, old: Tensor) -> Tensor:
+            change = likelihood(k, z, old) - entered[k]
+            return torch.add(change, old != anchors[k], alpha=self.penalty)
+
+        return step
+
+
+class Tied(Target):
+    """log p(y|z) - penalty * d(x, z) as a target of Markov kernels, chain b tied to x[b]."""
+
+    def __init__(self, likelihood: Likelihood, x: Tensor, penalty: float, n_states: int) -> None:
+        super().__init__(x.shape[1], n_states)
+        self.likelihood, self.x, self.penalty = likelihood, x, penalty
+
+    def log_prob(self, z: Tensor) -> Tensor:
+        return self.likelihood.log_likelihood(z) - self.penalty * (z != self.x).sum(-1)
+
+    def changes(self, z: Tensor) -> tuple[Delta, Commit | None]:
+        delta, commit = self.likelihood.changes(z)
+        return TiedDelta(delta, self.x, self.penalty), commit
 
 
 class MetropolisStep:
-    """T single-site Metropolis-Hastings proposals; distances are to x, not to the current z.
+    """T Metropolis-Hastings proposals; distances are to x, not to the current z.
 
     Args:
         n_proposals: T.
         from_previous: start at the previous z (Metropolis within Gibbs) and not at x, as the
             paper's code does. A start at x is right only once the chain has forgotten it.
+        kernel: T of whose steps are made; by default proposals at single sites.
     """
 
-    def __init__(self, n_proposals: int, from_previous: bool = False) -> None:
+    def __init__(
+        self, n_proposals: int, from_previous: bool = False, kernel: Kernel | None = None
+    ) -> None:
         self.n_proposals, self.from_previous = n_proposals, from_previous
+        self.kernel = kernel or SingleSiteMetropolis()
 
     def __call__(
         self,
@@ -67,11 +101,9 @@ class MetropolisStep:
         # Small integers: a step is spent on moving states about.
         dtype = torch.uint8 if n_states <= 256 else x.dtype
         anchor, start = x.to(dtype), (previous if self.from_previous else x).to(dtype)
-        delta, commit = likelihood.changes(start)
-        z, info = single_site_metropolis(
-            tied(delta, anchor, penalty), start, self.n_proposals, n_states, generator, commit
-        )
-        return z.to(x.dtype), StepInfo(info.acceptance.double(), self.n_proposals + 1)
+        target = Tied(likelihood, anchor, penalty, n_states)
+        z, info = self.kernel(target, start, self.n_proposals, generator)
+        return z.to(x.dtype), StepInfo(info.acceptance.double(), info.energy_evaluations)
 
 
 class ExactStep:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from jumpbench.methods.sgdd.checks import require
-from jumpbench.targets.changes import Commit, Delta, LogProbDelta, at_site
+from jumpbench.kernels.checks import require
+from jumpbench.targets.changes import BlockStep, Commit, Delta, LogProbDelta, at_site
 
 Misfit = Callable[[Tensor, Tensor], Tensor]
 
@@ -185,19 +185,36 @@ class SiteLikelihood(Likelihood):
 
     def changes(self, x: Tensor) -> tuple[Delta, None]:
         self.check_chains(len(x))
-        n_states, start = self.n_states, None
+        start = None
         if self.n_observations is not None:
-            start = torch.arange(len(x), device=x.device) * (x.shape[1] * n_states)
-
-        def delta(x: Tensor, site: Tensor, token: Tensor) -> Tensor:
-            first = site * n_states
-            first = first if start is None else first + start
-            return self._entries(first + token) - self._entries(first + at_site(x, site))
-
-        return delta, None
+            start = torch.arange(len(x), device=x.device) * (x.shape[1] * self.n_states)
+        return _SiteDelta(self._entries, self.n_states, start), None
 
     def site_log_likelihood(self) -> Tensor:
         return self.table
+
+
+class _SiteDelta:
+    """``delta`` of a table of sites; ``start`` (B,) is where each chain's own table begins."""
+
+    def __init__(
+        self, entries: Callable[[Tensor], Tensor], n_states: int, start: Tensor | None
+    ) -> None:
+        self.entries, self.n_states, self.start = entries, n_states, start
+
+    def _first(self, site: Tensor) -> Tensor:
+        first = site * self.n_states
+        return first if self.start is None else first + self.start
+
+    def __call__(self, x: Tensor, site: Tensor, token: Tensor) -> Tensor:
+        first = self._first(site)
+        return self.entries(first + token) - self.entries(first + at_site(x, site))
+
+    def block(self, sites: Tensor, tokens: Tensor, indices: Tensor) -> BlockStep:
+        first = self._first(sites)
+        entered = self.entries(first + tokens).unbind(0)
+        firsts = first.unbind(0)
+        return lambda k, x, old: entered[k] - self.entries(firsts[k] + old)
 
 
 def mismatches(prediction: Tensor, observed: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.kernels.categorical import sample_categorical
-from jumpbench.methods.sgdd.checks import require
+from jumpbench.kernels.checks import require
 from jumpbench.processes.base import SiteProcess
 from jumpbench.processes.schedules import Geometric, Schedule
 

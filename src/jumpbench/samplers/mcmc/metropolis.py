@@ -12,7 +12,7 @@ from torch import Tensor
 
 from jumpbench.samplers.chain import ChainInfo, accepts, share
 from jumpbench.targets.base import DiscreteTarget
-from jumpbench.targets.changes import Commit, Delta, changes_of
+from jumpbench.targets.changes import Commit, Delta, block_of, changes_of
 
 
 class SingleSiteMetropolis:
@@ -117,12 +117,16 @@ def single_site_metropolis(
     indices = torch.empty_like(sites)
     tokens = torch.empty(block, n_chains, dtype=x.dtype, device=device)
     uniforms = torch.empty(block, n_chains, device=device)
+    steps = list(zip(*(part.unbind(0) for part in (sites, tokens, indices, uniforms)), strict=True))
     for start in range(0, n_steps, max(1, block)):
         _draw_proposals(sites, tokens, uniforms, indices, length, n_states, generator)
         indices.copy_(sites).add_(rows)
+        uniforms.log_()
+        log_ratio = block_of(delta, sites, tokens, indices)
         for step in range(min(block, n_steps - start)):
-            site, token, index = sites[step], tokens[step], indices[step]
-            accept = uniforms[step] <= delta(state, site, token).exp()
+            site, token, index, log_u = steps[step]
+            old = storage.index_select(0, index)
+            accept = log_u <= log_ratio(step, state, old)
             storage.scatter_(0, torch.where(accept, index, waste), token)
             accepted += accept
             if commit is not None:

@@ -1,0 +1,97 @@
+"""Time left, plain lines, and output streams that refuse."""
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from jumpbench.tables import progress
+from jumpbench.tables.plan import plan_run
+from jumpbench.tables.progress import Pace, Terminal
+
+
+def test_the_pace_counts_the_steps_of_this_attempt_from_the_first_one_on():
+    pace = Pace(began=0.0)
+    pace.reached("fit", 801, 1000, 20.0)  # resumed at 800, after 20 s of imports
+    assert pace.left() is None  # one step says nothing
+    pace.reached("fit", 811, 1000, 21.0)
+    assert pace.left() == pytest.approx(18.9)  # 189 steps at 0.1 s
+    assert pace.whole() == pytest.approx(100.0)
+    pace.reached("test", 1, 4, 40.0)
+    assert pace.left() is None
+    pace.reached("test", 2, 4, 43.0)
+    assert pace.left() == pytest.approx(6.0)
+    pace.reached("test", 3, None, 46.0)
+    assert pace.left() is None and pace.share == 0.0
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_the_time_of_all_runs_is_that_of_the_present_and_of_those_to_come(project, clock, capsys):
+    runs = [plan_run("toy/walk", seed=seed) for seed in range(3)]
+    terminal = Terminal(runs, lambda: None, {run.hash: f"walk {run.seed}" for run in runs})
+    terminal.started(runs[0])
+    clock[0] = 30.0  # imports
+    terminal.progress(runs[0], "fit", 901, 1000)
+    assert terminal._left() is None
+    clock[0] = 40.0
+    terminal.progress(runs[0], "fit", 911, 1000)  # a second a step: 89 s left, 1,000 s a run
+    assert terminal._left() == pytest.approx(89 + 2 * 1000)
+    clock[0] = 110.0
+    terminal.progress(runs[0], "fit", 981, 1000)
+    terminal.finished(runs[0])
+    terminal.started(runs[1])
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == f"started 1/3: {runs[0].id} (walk 0)"
+    assert lines[1].startswith(f"{runs[0].id}: fit 981/1000, 19 s left")  # a minute has passed
+    assert lines[2].startswith("done 1/3") and lines[2].endswith("in 1 min 50 s")
+    assert lines[3] == f"started 2/3: {runs[1].id} (walk 1)"
+
+
+def command(project, text, **changed):
+    environment = {**os.environ, **changed}
+    return subprocess.run(
+        ["bash", "-c", text.replace("jumpbench", f"{sys.executable} -m jumpbench.cli")],
+        cwd=project, env=environment, capture_output=True, timeout=120,
+    )  # fmt: skip
+
+
+def test_streams_that_refuse_are_no_failure(project):
+    """Unknown letters, a reader that leaves, closed streams: the command does its work."""
+    text = (project / "reproduce/toy/coins.yaml").read_text()
+    (project / "reproduce/toy/coins.yaml").write_text(text.replace("title: Toy", "title: Tøy ≈"))
+    for encoding in ("ascii", "latin-1"):
+        done = command(project, "jumpbench list", PYTHONIOENCODING=encoding)
+        assert done.returncode == 0 and b"toy/coins" in done.stdout and not done.stderr
+    done = command(project, "set -o pipefail; jumpbench list | head -1; exit $?")
+    assert done.returncode == 0 and not done.stderr
+    done = command(project, "jumpbench list >&-")
+    assert done.returncode == 0 and not done.stderr
+
+
+def test_a_working_folder_that_is_gone_is_named(project):
+    gone = project / "gone"
+    gone.mkdir()
+    done = command(gone, "rmdir ../gone; jumpbench list")
+    assert done.returncode == 2 and done.stderr == (
+        b"error: the working folder no longer exists; change to one that does\n"
+    )
+
+
+def test_a_reader_that_leaves_is_quiet(project, monkeypatch):
+    from jumpbench.cli import main
+
+    class Closed(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdout", Closed())
+    monkeypatch.setattr("jumpbench.tables.console.quiet_stdout", lambda: None)
+    assert main(["list"]) == 0

@@ -1,0 +1,86 @@
+"""Group files of conf/scale stand for the overrides that they state."""
+
+import pytest
+
+from jumpbench.errors import UserError
+from jumpbench.tables.grid import Selection, build
+from jumpbench.tables.plan import plan_run
+from jumpbench.tables.scalefiles import expanded, spelled
+from jumpbench.tables.spec import load
+
+FILE = """\
+defaults:
+  - override /trainer: default
+data: {n: 4}
+method:
+  n_samples: 50
+  fail: "a, b = c"
+~method.sleep: null
+"""
+
+
+@pytest.fixture
+def scale_file(project):
+    path = project / "conf/scale/toy/tiny.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(FILE)
+    return path
+
+
+def test_a_file_says_what_the_list_would(scale_file):
+    listed = ["trainer=default", "data.n=4", "method.n_samples=50", 'method.fail="a, b = c"',
+              "~method.sleep"]  # fmt: skip
+    assert expanded(["a=1", "scale=toy/tiny", "b=2"]) == ["a=1", *listed, "b=2"]
+    run = plan_run("toy/coin", expanded(["scale=toy/tiny"]))
+    assert run.hash == plan_run("toy/coin", listed).hash
+    assert run.config["method"]["fail"] == "a, b = c" and run.config["data"]["n"] == 4
+
+
+def test_it_applies_where_it_stands(scale_file, project):
+    """A row's override before the scale loses against it, the command line wins."""
+    table = project / "reproduce/toy/coins.yaml"
+    text = table.read_text().replace("smoke: {", "smoke: {overrides: [scale=toy/tiny], ")
+    text = text.replace("[method.bias=0.5]", "[method.bias=0.5, method.n_samples=7]")
+    table.write_text(text)
+
+    def samples(*overrides):
+        chosen = Selection("smoke", rows="fair", columns="small n", overrides=overrides)
+        return build(load("toy/coins"), chosen)[0].runs[0].config["method"]["n_samples"]
+
+    assert samples() == 50
+    assert samples("method.n_samples=9") == 9
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [("- a", "is a mapping"), ("a: [", "not valid YAML"), ("defaults: [x]", "override /GROUP"),
+     ("1: 2", "must be text")],
+)  # fmt: skip
+def test_mistakes_name_the_file(scale_file, content, words):
+    scale_file.write_text(content)
+    with pytest.raises(UserError, match=words) as caught:
+        expanded(["scale=toy/tiny"])
+    assert str(scale_file) in str(caught.value)
+
+
+def test_unknown_files_are_named_with_the_nearest_one(scale_file):
+    with pytest.raises(UserError, match="did you mean 'toy/tiny'"):
+        expanded(["scale=toy/tinny"])
+    with pytest.raises(UserError):
+        expanded(["scale=../experiment/toy/coin"])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "null"), (True, "true"), (1.5, "1.5"), ([1, "a b"], '[1,"a b"]'), ("x.Y", "x.Y"),
+     ("true", '"true"'), ("${a.b}", "${a.b}"), ({"a": "t.C", "n": 2}, "{a: t.C, n: 2}"),
+     ("", '""'), ('say "hi"', '"say \\"hi\\""')],
+)  # fmt: skip
+def test_values_in_the_grammar_of_overrides(value, text):
+    assert spelled(value) == text
+
+
+def test_every_step_is_a_schedule(project):
+    run = plan_run("toy/coin", ["+method.steps=${every_step:3}"])
+    assert run.config["method"]["steps"] == [0, 1, 2, 3]
+    assert run.hash == plan_run("toy/coin", ["+method.steps=[0,1,2,3]"]).hash
