@@ -73,7 +73,7 @@ def datasets() -> dict[str, Dataset]:
             name="celeba",
             about="faces, 162,770 train and 19,962 test JPEG pictures of 178x218, aligned",
             files=("img_align_celeba.zip or img_align_celeba/", "list_eval_partition.txt"),
-            source="https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html; put the files there yourself",
+            source="https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html (fetch it yourself)",
             licence="non-commercial research only",
             used_by=("blackout",),
             verifier="jumpbench.data.celeba:verify",
