@@ -38,10 +38,11 @@ def blackout(**options):
     return Blackout(CountPerceptron((2,), hidden=64), PureDeath(5), GRID, **(defaults | options))
 
 
-def trainer(steps, tmp_path=None, **options):
+def trainer(steps, **options):
     return Trainer(
-        max_steps=steps, max_epochs=-1, accelerator="cpu", logger=False, default_root_dir=tmp_path,
-        enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False, **options,
+        max_steps=steps, max_epochs=-1, accelerator="cpu", logger=False,
+        enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+        **options,
     )  # fmt: skip
 
 
@@ -65,7 +66,8 @@ def test_samples_and_bound(trained):
     x = trained.sample(2000, torch.Generator().manual_seed(0)).samples.long()
     assert (x[:, 0] - x[:, 1]).abs().double().mean() < 0.5
     assert abs((x[:, 0] > 2).double().mean() - 0.5) < 0.12
-    nats = trained.bound(Pairs().table("test")[:200].repeat(10, 1), torch.Generator().manual_seed(1))
+    held_out = Pairs().table("test")[:200].repeat(10, 1)
+    nats = trained.bound(held_out, torch.Generator().manual_seed(1))
     error = float(nats.std() / len(nats) ** 0.5)
     entropy = float(torch.tensor(2.0).log())
     assert entropy - 5 * error < float(nats.mean()) < 4 * entropy
