@@ -71,7 +71,7 @@ def test_missing_and_damaged_sets(tmp_path):
     (tmp_path / "music/nottingham.tar.xz").write_bytes(b"nothing")
     with pytest.raises(DataCorrupt, match="fetch it again"):
         read_nottingham(tmp_path)
-    with pytest.raises(DataMissing, match="train.npy"):
+    with pytest.raises(DataMissing, match=r"train\.npy"):
         PianorollMelodies(tmp_path).split("train")
     folder = tmp_path / "lakh_pianoroll"
     folder.mkdir()

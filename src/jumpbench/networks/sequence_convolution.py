@@ -1,6 +1,5 @@
 """A small network of dilated convolutions that reads noised sequences of symbols."""
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
