@@ -53,13 +53,13 @@ def test_cifar10_is_used_as_it_is():
 
 
 def test_shrinking_is_a_rounded_mean():
-    image = torch.tensor([[1, 2, 0, 0], [3, 4, 0, 1], [9, 9, 5, 5], [9, 9, 5, 5]], dtype=torch.uint8)
-    assert shrunk(image.view(1, 1, 4, 4), 2).flatten().tolist() == [2, 0, 9, 5]
+    image = torch.tensor([[1, 2, 0, 0], [3, 4, 0, 1], [9, 9, 5, 5], [9, 9, 5, 5]])
+    assert shrunk(image.view(1, 1, 4, 4).byte(), 2).flatten().tolist() == [2, 0, 9, 5]
 
 
 @pytest.fixture
 def faces(tmp_path):
-    """Four pictures in CelebA's format: a grey border that the crop takes away, a coloured centre."""
+    """Four pictures in CelebA's format: a grey border that the crop takes away, a centre."""
     from PIL import Image
 
     folder = tmp_path / "celeba" / celeba.FOLDER
@@ -102,7 +102,7 @@ def test_damaged_celeba_is_named(faces):
     with pytest.raises(DataCorrupt, match=r"000001\.jpg cannot be read"):
         celeba.load_celeba(True, 64, faces)
     picture.unlink()
-    with pytest.raises(DataCorrupt, match="listed in .* but absent"):
+    with pytest.raises(DataCorrupt, match=r"listed in .* but absent"):
         celeba.load_celeba(True, 64, faces)
     with pytest.raises(DataMissing, match=celeba.SPLIT):
         celeba.load_celeba(True, 64, faces / "nowhere")
