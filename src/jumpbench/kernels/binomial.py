@@ -11,8 +11,6 @@ _CHUNK = 1 << 14
 # Above this mean of the largest count torch.binomial's rejection is faster than adding up terms.
 _LARGEST_MEAN = 10.0
 _TAIL = 2.0**-26
-# A row of this size is worth a call of its own.
-_MANY = 256
 
 
 def binomial(
@@ -26,13 +24,10 @@ def binomial(
     Args:
         count: integers (...) >= 0, below 2^24.
         probability: a number, or a tensor broadcastable to ``count``, in [0, 1].
-        largest: no count is above it. Where one small probability holds for all, or for each
-            image of a batch, draws on the CPU are then made by inversion.
+        largest: no count is above it. With one small probability for all, draws on the CPU are
+            then made by inversion.
     """
     if isinstance(probability, Tensor):
-        if largest is not None and _one_each(count, probability):
-            rows = zip(count, probability.flatten().tolist(), strict=True)
-            return torch.stack([binomial(row, p, generator, largest) for row, p in rows])
         p = probability.to(torch.float32).expand_as(count)
         return torch.binomial(count.float(), p, generator=generator).to(count.dtype)
     if probability >= 1:
@@ -43,17 +38,6 @@ def binomial(
         return _by_inversion(count, probability, largest, generator)
     p = torch.full(count.shape, probability, device=count.device)
     return torch.binomial(count.float(), p, generator=generator).to(count.dtype)
-
-
-def _one_each(count: Tensor, probability: Tensor) -> bool:
-    """Whether every image of a batch on the CPU has its own probability."""
-    return (
-        count.device.type == "cpu"
-        and count.ndim > 1
-        and probability.ndim == count.ndim
-        and 0 < len(count) == len(probability) == probability.numel()
-        and count[0].numel() >= _MANY
-    )
 
 
 def thinned(
