@@ -54,7 +54,7 @@ def datasets() -> dict[str, Dataset]:
             ),
             source="https://ossci-datasets.s3.amazonaws.com/mnist/ (downloaded if absent)",
             licence="CC BY-SA 3.0 (LeCun, Cortes, Burges)",
-            used_by=("symmetric_diffusers", "sgdd"),
+            used_by=("symmetric_diffusers", "sgdd", "blackout"),
             verifier="jumpbench.data.mnist:verify",
         ),
         Dataset(
@@ -70,6 +70,15 @@ def datasets() -> dict[str, Dataset]:
             verifier="jumpbench.data.cifar10:verify",
         ),
         Dataset(
+            name="celeba",
+            about="faces, 162,770 train and 19,962 test JPEG pictures of 178x218, aligned",
+            files=("img_align_celeba.zip or img_align_celeba/", "list_eval_partition.txt"),
+            source="https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html (fetch it yourself)",
+            licence="non-commercial research only",
+            used_by=("blackout",),
+            verifier="jumpbench.data.celeba:verify",
+        ),
+        Dataset(
             name="tsp",
             about="Euclidean TSP test instances with optimal or near-optimal tours",
             files=("tsp_10_test_exact.txt", "tsp20_test.txt", "tsp50_test.txt", "tsp100_test.txt"),
@@ -77,6 +86,24 @@ def datasets() -> dict[str, Dataset]:
             licence="not stated",
             used_by=("symmetric_diffusers",),
             verifier="jumpbench.data.tsp:verify",
+        ),
+        Dataset(
+            name="music",
+            about="1,034 folk tunes as MIDI files (Nottingham database)",
+            files=("nottingham.tar.xz",),
+            source="https://github.com/jukedeck/nottingham-dataset (pack its folder MIDI yourself)",
+            licence="GPL v3",
+            used_by=("sgdd",),
+            verifier="jumpbench.data.melodies:verify",
+        ),
+        Dataset(
+            name="lakh_pianoroll",
+            about="monophonic melodies, arrays (n, 256) with values 0..128 (Campbell et al. 2022)",
+            files=("train.npy", "test.npy"),
+            source="see data/README.md; no public address, put the files there yourself",
+            licence="not stated",
+            used_by=("sgdd",),
+            verifier="jumpbench.data.melodies:verify_pianoroll",
         ),
     )
     return {dataset.name: dataset for dataset in listed}

@@ -1,6 +1,7 @@
 """DASBS end to end on tiny systems: it learns, resumes exactly, and refuses what cannot work."""
 
 from functools import partial
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -227,6 +228,12 @@ class Infinite(Target):
         return x.float().sum(-1).log()  # -inf at the zero state
 
 
+def test_the_constructor_is_short_enough_to_read():
+    """What belongs to one network is its matcher's; the base takes four further arguments."""
+    named = [p for p in signature(DASBS).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    assert len(named) + len(("chains_per_batch", "warm_start", "evaluation", "seed")) <= 14
+
+
 class TestRefusals:
     def refuse(self, match, error=UserError, target=None, **changes):
         with pytest.raises(error, match=match):
@@ -289,3 +296,5 @@ def test_the_example_of_the_readme_runs():
     names = {}
     exec(example.replace("max_steps=400", "max_steps=3"), names)
     assert names["draws"].samples.shape == (4096, 4)
+    assert 0 < names["sampler"].results["energy_tv"] < 1
+    assert names["sampler"].results["network_evaluations"] == 20
