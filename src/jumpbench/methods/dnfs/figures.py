@@ -2,7 +2,6 @@
 
 from typing import Any
 
-
 CURVES = ("slope_std", "integrand_std", "loss", "ess")
 
 
