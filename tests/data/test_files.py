@@ -13,6 +13,7 @@ import pytest
 
 from jumpbench.data.files import DataFile, data_root, download, find, read
 from jumpbench.errors import DataCorrupt, DataMissing
+from jumpbench.paths import suite_root
 
 CONTENT = b"what was published\n" * 20
 MD5 = hashlib.md5(CONTENT).hexdigest()
@@ -34,7 +35,8 @@ def test_root_is_argument_then_environment_then_folder(tmp_path, monkeypatch):
     assert data_root() == tmp_path
     assert data_root(tmp_path / "x") == tmp_path / "x"
     monkeypatch.delenv("JUMPBENCH_DATA")
-    assert str(data_root()) == "data"
+    monkeypatch.chdir(tmp_path)
+    assert data_root() == suite_root() / "data"  # of the checkout, wherever the call is made
 
 
 @pytest.mark.parametrize(
@@ -137,3 +139,13 @@ def test_read_only_root_is_never_written(tmp_path, monkeypatch):
     with pytest.raises(DataMissing, match="not writable"):
         read("set", file, tmp_path)
     assert not asked and not list(tmp_path.iterdir())
+
+
+def test_a_download_that_fails_leaves_no_folder(monkeypatch, tmp_path):
+    def no_network(*_, **__):
+        raise OSError("no route")
+
+    monkeypatch.setattr("torch.hub.download_url_to_file", no_network)
+    with pytest.raises(DataMissing, match="no route"):
+        read("mnist", DataFile("a-file", urls=("https://nowhere.invalid/a-file.gz",)), tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -37,7 +37,8 @@ def loud(network):
     """Layers that start silent are given weights, so that every path counts."""
     for name, weight in network.named_parameters():
         if weight.ndim > 1 and weight.abs().max() < 1e-3:
-            torch.nn.init.normal_(weight, std=0.05, generator=torch.Generator().manual_seed(len(name)))
+            generator = torch.Generator().manual_seed(len(name))
+            torch.nn.init.normal_(weight, std=0.05, generator=generator)
     return network
 
 

@@ -18,7 +18,8 @@ WIDE = torch.arange(61)
 
 
 def finite(process, states=STATES):
-    return FiniteProcess(birth_death_generator(process.birth_rate(states), process.death_rate(states)))
+    rates = process.birth_rate(states), process.death_rate(states)
+    return FiniteProcess(birth_death_generator(*rates))
 
 
 def table(process, t, states=STATES, starts=STATES):
@@ -154,7 +155,9 @@ def test_score_of_pure_death():
 
 
 @pytest.mark.parametrize(
-    "process", [DEATH, Ehrenfest(M, 0.3), ImmigrationDeath(2.0)], ids=["death", "Ehrenfest", "queue"]
+    "process",
+    [DEATH, Ehrenfest(M, 0.3), ImmigrationDeath(2.0)],
+    ids=["death", "Ehrenfest", "queue"],
 )
 def test_samples_have_the_law(process):
     """Pearson's chi-squared of 40,000 draws after t = 0.7 from 6, below its 1 - 1e-6 quantile."""

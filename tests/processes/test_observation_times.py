@@ -12,7 +12,8 @@ GRID = FisherTimes(1000, 15.0)
 
 
 @pytest.mark.parametrize(
-    ("last", "first", "spacing"), [(15.0, 3.0590236e-7, 0.03003003), (10.0, 4.5400960e-5, 0.02002002)]
+    ("last", "first", "spacing"),
+    [(15.0, 3.0590236e-7, 0.03003003), (10.0, 4.5400960e-5, 0.02002002)],
 )
 def test_ends_and_spacing(last, first, spacing):
     grid = FisherTimes(1000, last)

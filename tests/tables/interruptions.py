@@ -59,7 +59,7 @@ HOOKS = (
 
 
 class Killer(Checkpoint):
-    """Counts hooks; at its point it ends the process. (A ``Checkpoint`` comes behind all others.)"""
+    """Counts hooks; at its point it ends the process. (A ``Checkpoint`` comes last.)"""
 
     def __init__(self, point: Point | None) -> None:
         self.point, self.counts = point, dict.fromkeys(HOOKS, 0)

@@ -1,4 +1,4 @@
-"""Checkpoints: whole or absent, of their own run, behind the validation, also when asked to stop."""
+"""Checkpoints: whole or absent, of their own run, behind a validation, also when asked to stop."""
 
 import json
 import os
@@ -179,3 +179,41 @@ def test_asked_to_stop_training_saves_where_it_is(project, number):
     saved = torch.load(run.folder / "checkpoints" / LAST, weights_only=True)
     assert 0 < saved["global_step"] < 20
     assert not (run.folder / "begun.json").exists()
+
+
+def kill_while_writing(folder, kills):
+    """A child writes checkpoints without end and is killed; each time one must be whole."""
+    seen = 0
+    chance = torch.Generator().manual_seed(0)
+    for _ in range(kills):
+        if (child := os.fork()) == 0:
+            value = float(seen)
+            while True:
+                value += 1
+                write(folder, value)
+        time.sleep(0.02 + 0.05 * float(torch.rand((), generator=chance)))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        found = resume_point(folder, "abc")
+        if found is not None:
+            value = torch.load(found, weights_only=True)["value"]
+            assert value[0] == value[-1] >= seen
+            seen = int(value[0])
+    assert seen > kills / 2
+    return seen
+
+
+def test_killed_while_writing_one_is_whole(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", "/dev/shm")
+    kill_while_writing(tmp_path, 10)
+    left = {p.name for p in tmp_path.iterdir()}
+    assert left <= {LAST, PREVIOUS, f".{LAST}.writing"}
+
+
+@pytest.mark.slow
+def test_killed_a_hundred_times_with_temporary_files_on_another_filesystem(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", "/dev/shm")
+    monkeypatch.setattr("tempfile.tempdir", None)
+    before = set(os.listdir("/dev/shm"))
+    kill_while_writing(tmp_path, 100)
+    assert set(os.listdir("/dev/shm")) <= before

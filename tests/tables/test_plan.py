@@ -2,6 +2,7 @@ import pytest
 
 from jumpbench.errors import UserError
 from jumpbench.tables import plan
+from jumpbench.tables.execute import data_settings
 from jumpbench.tables.grid import Selection, build, seeds, unique_runs
 from jumpbench.tables.plan import experiments, plan_run
 from jumpbench.tables.spec import load
@@ -181,3 +182,9 @@ def test_a_warm_start_has_the_architecture_and_the_law_of_its_run(name):
     assert hotter.needs["ground_truth"].config["target"] == hotter.config["target"]
     differ = {k for k, v in run.config["method"].items() if hotter.config["method"][k] != v}
     assert {"warm_start"} <= differ <= {"warm_start", "evaluation", "target"}
+
+
+@pytest.mark.parametrize(("stages", "size"), [(["test"], 100), (["fit", "test"], 50)])
+def test_devices_share_the_training_batch_and_leave_test_batches_whole(stages, size):
+    config = {"trainer": {"devices": 2}, "data": {"batch_size": 100}, "stages": stages}
+    assert data_settings(config)["batch_size"] == size

@@ -54,7 +54,7 @@ def datasets() -> dict[str, Dataset]:
             ),
             source="https://ossci-datasets.s3.amazonaws.com/mnist/ (downloaded if absent)",
             licence="CC BY-SA 3.0 (LeCun, Cortes, Burges)",
-            used_by=("symmetric_diffusers", "sgdd"),
+            used_by=("symmetric_diffusers", "sgdd", "blackout"),
             verifier="jumpbench.data.mnist:verify",
         ),
         Dataset(
@@ -68,6 +68,15 @@ def datasets() -> dict[str, Dataset]:
             licence="not stated; cite Krizhevsky 2009",
             used_by=("symmetric_diffusers", "blackout"),
             verifier="jumpbench.data.cifar10:verify",
+        ),
+        Dataset(
+            name="celeba",
+            about="faces, 162,770 train and 19,962 test JPEG pictures of 178x218, aligned",
+            files=("img_align_celeba.zip or img_align_celeba/", "list_eval_partition.txt"),
+            source="https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html (fetch it yourself)",
+            licence="non-commercial research only",
+            used_by=("blackout",),
+            verifier="jumpbench.data.celeba:verify",
         ),
         Dataset(
             name="tsp",

@@ -189,9 +189,8 @@ def checked(counts: Tensor, maximum: int, what: str = "data") -> Tensor:
     Raises:
         UserError: no integers, values outside 0..M, no rows.
     """
-    if counts.is_floating_point() or counts.is_complex():
-        if counts.is_complex() or not bool((counts == counts.round()).all()):
-            raise UserError(f"{what}: counts must be integers; round or rescale them first")
+    if counts.is_floating_point() and not bool((counts == counts.round()).all()):
+        raise UserError(f"{what}: counts must be integers; round or rescale them first")
     if counts.ndim < 2 or len(counts) == 0:
         raise UserError(f"{what}: counts of shape {tuple(counts.shape)}, not (N, sites...)")
     low, high = int(counts.min()), int(counts.max())

@@ -5,6 +5,7 @@ archive, and is known by the md5 of its *unpacked* content: an archive packed ag
 checksum, its content does not. Nothing is ever written into a root that is read-only.
 """
 
+import contextlib
 import gzip
 import hashlib
 import lzma
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jumpbench.errors import DataCorrupt, DataMissing
+from jumpbench.paths import checkout
 
 SUFFIXES = ("", ".gz", ".xz")
 DOWNLOAD_TIMEOUT_SECONDS = 30.0
@@ -41,8 +43,9 @@ class DataFile:
 
 
 def data_root(root: str | Path | None = None) -> Path:
-    """``root`` if given, else the environment variable ``JUMPBENCH_DATA``, else ``./data``."""
-    return Path(root or os.environ.get("JUMPBENCH_DATA") or "data").expanduser()
+    """``root``, else ``JUMPBENCH_DATA``, else ``data/`` of the checkout or the working folder."""
+    default = (checkout() or Path()) / "data"
+    return Path(root or os.environ.get("JUMPBENCH_DATA") or default).expanduser()
 
 
 def find(dataset: str, candidates: Sequence[str], root: str | Path | None = None) -> Path:
@@ -154,6 +157,8 @@ def download(dataset: str, file: DataFile, root: str | Path | None = None) -> Pa
             reason = f"{url} did not answer ({error})"
         finally:
             Path(f"{target}.lock").unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # a folder that nothing came into
+                target.parent.rmdir()
     if not _writable(folder):
         reason = "that folder is not writable, so nothing was downloaded"
     others = "".join(f", or {archive} into {top.absolute()}" for archive, _ in file.archives)

@@ -115,7 +115,7 @@ class ImageScores(Evaluation):
 
 
 class InceptionScores(Evaluation):
-    """FID and Inception score with torch-fidelity's Inception network (the 2015 TensorFlow weights).
+    """FID and Inception score with torch-fidelity's Inception network (TensorFlow's 2015 weights).
 
     Results: ``fid`` to all training images (never the test set), ``is`` over all samples at once,
     and the protocol: ``fid_samples``, ``fid_reference``. Images are uint8 0..255, one channel is

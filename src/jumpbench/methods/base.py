@@ -37,6 +37,10 @@ class Method(LightningModule):
         evaluation: judges the draws; None only counts them.
     """
 
+    unused_parameters = False
+    """Whether a training step may leave parameters without a gradient: on several devices gradients
+    are then exchanged in the form that looks for them."""
+
     keep_samples = True
     """Whether the artifacts hold the samples and their log-weights."""
 
@@ -153,8 +157,6 @@ class Method(LightningModule):
         self.shards.write(number, Shard(timed, kept))
 
     def on_test_epoch_end(self) -> None:
-        if type(self).test_step is not Method.test_step:  # its own test stage, until it is ported
-            return
         self.trainer.strategy.barrier()
         if self.trainer.is_global_zero:
             self.judge(self._count)

@@ -1,4 +1,4 @@
-"""Samples of a finished run, judged again: by a measure that this machine has and that one had not."""
+"""Samples of a finished run, judged once more and by another measure."""
 
 from pathlib import Path
 from typing import Any

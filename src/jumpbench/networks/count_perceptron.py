@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -26,7 +27,7 @@ class CountPerceptron(nn.Module):
         self.time = time
         sizes = [sites + time, *[hidden] * layers]
         parts: list[nn.Module] = []
-        for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+        for inputs, outputs in pairwise(sizes):
             parts += [nn.Linear(inputs, outputs), nn.SiLU()]
         self.body = nn.Sequential(*parts, nn.Linear(hidden, sites))
 

@@ -43,7 +43,9 @@ class PureDeath(CountProcess):
         self, x: Tensor, survival: Tensor | float, generator: torch.Generator | None = None
     ) -> Tensor:
         """What is left of x when each unit lives with probability ``survival``."""
-        return (thinned if self.maximum == 1 else binomial)(x, survival, generator)
+        if self.maximum == 1:
+            return thinned(x, survival, generator)
+        return binomial(x, survival, generator, largest=self.maximum)
 
     def observed(
         self, x: Tensor, survival: Tensor, loss: Tensor, generator: torch.Generator | None = None

@@ -135,7 +135,7 @@ class Corrector:
             room = (self.process.maximum - x).float()
             y = torch.minimum(lost(x, k).float().clamp(min=0), room)
             births = torch.poisson(y * rate, generator=generator)
-            deaths = binomial(x, dying, generator).float()
+            deaths = binomial(x, dying, generator, self.process.maximum).float()
             after = (x.float() + births - deaths).clamp(0, self.process.maximum)
             x = after.to(x.dtype)
         return x

@@ -21,8 +21,6 @@ from jumpbench.tables.provenance import provenance
 from jumpbench.tables.runlog import logging_to
 from jumpbench.tables.store import plain, run_hash, write_json
 
-TEST_PREFIX = "test/"
-
 
 class RunFailed(Exception):
     """A run stopped with an error; its log has the details. The message is one line."""
@@ -174,12 +172,7 @@ class _RunJob:
         started = time.monotonic()
         self.trainer.test(self.method, datamodule=self.data, verbose=False)
         self.metrics["run/test_seconds"] = time.monotonic() - started
-        logged = {
-            key.removeprefix(TEST_PREFIX): value
-            for key, value in self.trainer.callback_metrics.items()
-            if key.startswith(TEST_PREFIX)
-        }
-        results = {name: plain(value) for name, value in (logged | self.method.results).items()}
+        results = {name: plain(value) for name, value in self.method.results.items()}
         if results.get("invalid", 0.0) == 1.0:
             raise UserError(
                 "no step of the simulation had usable rates (invalid is 1): the network gives "
@@ -213,7 +206,9 @@ def trainer_settings(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def data_settings(config: dict[str, Any]) -> dict[str, Any]:
-    """The DataModule's arguments: the global batch is fixed, each process gets its part.
+    """The DataModule's arguments: the global training batch is fixed, each process gets its part.
+
+    Test batches are shared out whole, so their size stays.
 
     Raises:
         UserError: the devices do not divide the batch.
@@ -221,6 +216,8 @@ def data_settings(config: dict[str, Any]) -> dict[str, Any]:
     from jumpbench.tables.training import world_size
 
     settings = dict(config["data"] or {})
+    if "fit" not in config["stages"]:
+        return settings
     if (world := world_size(config["trainer"])) > 1 and (batch := settings.get("batch_size")):
         if batch % world:
             raise UserError(

@@ -84,6 +84,6 @@ def code_version() -> dict[str, Any]:
 
     if root is None or (commit := git("rev-parse", "HEAD")) is None:
         return {"commit": None, "dirty": None}
-    parts = ("src", "conf", "reproduce", "pyproject.toml", ":(exclude)reproduce/*/results")
+    parts = ("src", "conf", "reproduce", "pyproject.toml", ":(exclude,glob)reproduce/*/results/**")
     changed = git("status", "--porcelain", "--untracked-files=all", "--", *parts)
     return {"commit": commit, "dirty": bool(changed)}

@@ -35,11 +35,13 @@ def torus_with_field(target: Ising) -> TorusWithField:
             f"rows of {target.size} spins are too long for a transfer matrix (at most "
             f"{LARGEST_SIZE})"
         )
-    one = torch.ones((), dtype=torch.float64, requires_grad=True)
-    field = torch.tensor(target.beta * target.external_field, dtype=torch.float64)
-    field.requires_grad_(True)
-    log_z = _log_trace(one * target.beta * target.coupling, field * one, target.size)
-    growth, by_field = torch.autograd.grad(log_z, (one, field))
+    # Also where a trainer has switched gradients off.
+    with torch.inference_mode(False), torch.enable_grad():
+        one = torch.ones((), dtype=torch.float64, requires_grad=True)
+        field = torch.tensor(target.beta * target.external_field, dtype=torch.float64)
+        field.requires_grad_(True)
+        log_z = _log_trace(one * target.beta * target.coupling, field * one, target.size)
+        growth, by_field = torch.autograd.grad(log_z, (one, field))
     return TorusWithField(log_z.item(), growth.item(), by_field.item() / target.length)
 
 

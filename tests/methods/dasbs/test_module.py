@@ -289,3 +289,5 @@ def test_the_example_of_the_readme_runs():
     names = {}
     exec(example.replace("max_steps=400", "max_steps=3"), names)
     assert names["draws"].samples.shape == (4096, 4)
+    assert 0 < names["sampler"].results["energy_tv"] < 1
+    assert names["sampler"].results["network_evaluations"] == 20

@@ -66,13 +66,21 @@ def test_rows_that_are_too_large_or_not_finite_stay_put_and_are_counted():
     x = torch.tensor([[0, 1, 2, 0]])
     log_control = torch.zeros(1, 4, 3)
     log_control[0, 1] = 9.0
-    log_control[0, 2, 0] = float("nan")
+    log_control[0, 2, 0] = float("inf")
     log_control[0, 3, 1] = float("inf")
     reference = Reference(UniformProcess(3), ModifiedLogLinear())
     grid = Grid.uniform(reference.schedule, 5)
     paths = simulate(lambda x, t: log_control, x, grid, reference, None, path_weights=True)
     assert paths.invalid.tolist() == pytest.approx([0.75])
     assert torch.isfinite(paths.log_reference).all()
+
+
+def test_a_control_that_is_nan_is_an_error():
+    reference = Reference(UniformProcess(3), ModifiedLogLinear())
+    grid, x = Grid.uniform(reference.schedule, 2), torch.zeros(2, 4, dtype=torch.long)
+    broken = torch.full((2, 4, 3), torch.nan)
+    with pytest.raises(ValueError, match="NaN"):
+        simulate(lambda x, t: broken, x, grid, reference, None)
 
 
 def test_girsanov_sum_is_the_ratio_of_potentials_at_the_ends(bridge):

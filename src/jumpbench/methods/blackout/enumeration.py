@@ -29,7 +29,7 @@ class EnumeratedCounts:
         law = torch.as_tensor(law, dtype=torch.float64)
         if len(set(law.shape)) != 1 or law.numel() > MAX_STATES or len(law) < 2:
             raise UserError(
-                f"a law of shape {tuple(law.shape)}: give equal axes and at most {MAX_STATES} states"
+                f"a law of shape {tuple(law.shape)}: give equal axes, at most {MAX_STATES} states"
             )
         if (law < 0).any() or not torch.isclose(law.sum(), law.new_ones(())):
             raise UserError("a law has entries >= 0 that sum to 1")

@@ -97,7 +97,9 @@ class EnumeratedBlackout(Blackout):
         return (self.weight[1:] * (law * per_state.view_as(law)).sum(1)).mean()
 
     def draw(self, batch: Any, generator: torch.Generator) -> Draws:
-        return self.sample(self.samples, generator) if self.trained else self._true_samples(generator)
+        if self.trained:
+            return self.sample(self.samples, generator)
+        return self._true_samples(generator)
 
     def _true_samples(self, generator: torch.Generator) -> Draws:
         """Samples of p0 itself: with true means there is no network to draw with."""

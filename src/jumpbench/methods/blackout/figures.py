@@ -21,7 +21,7 @@ def tiled(images: Tensor, columns: int, border: int = 1) -> Tensor:
 def sample_grids(
     table: Any, rows: list[str] | None = None, side: int = 8, columns: list[str] | None = None
 ) -> Any:
-    """A grid of ``side`` x ``side`` samples per row and column of the table; None if there is none."""
+    """``side`` x ``side`` samples per row and column of the table; None if there are none."""
     import matplotlib.pyplot as plt
 
     found = [
@@ -54,7 +54,8 @@ def paths(table: Any, row: str, column: str, count: int = 16) -> Any:
     if artifact is None or "path" not in artifact:
         return None
     path = artifact["path"][:count]
-    figure, axis = plt.subplots(figsize=(0.6 * path.shape[1], 0.6 * len(path)), layout="constrained")
+    size = (0.6 * path.shape[1], 0.6 * len(path))
+    figure, axis = plt.subplots(figsize=size, layout="constrained")
     axis.set_axis_off()
     axis.imshow(tiled(path.flatten(0, 1), path.shape[1]).numpy(), interpolation="nearest")
     return figure

@@ -93,15 +93,10 @@ def bound(
     """
     batch = len(start)
     sites = [1] * (start.ndim - 1)
-    tables = {
-        name: value.to(start.device)
-        for name, value in (
-            ("survival", grid.survival), ("loss", grid.loss), ("revival", grid.revival()),
-        )  # fmt: skip
-    }
+    tables = [value.to(start.device) for value in (grid.survival, grid.loss, grid.revival())]
 
     def term(k: Tensor) -> Tensor:
-        survival, loss, r = (table[k].view(-1, *sites) for table in tables.values())
+        survival, loss, r = (table[k].view(-1, *sites) for table in tables)
         x = process.observed(start, survival, loss, generator)
         y = mean_lost(x, k)
         lost, room = start - x, process.maximum - x

@@ -1,4 +1,4 @@
-"""Blackout Diffusion: train a network to know how much of every count is lost, then bring it back."""
+"""Blackout Diffusion: learn how much of every count is lost, then bring it back."""
 
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
@@ -33,7 +33,7 @@ class Blackout(Method):
         network: see :class:`~jumpbench.methods.blackout.model.LostUnits`.
         process: pure death, which knows M.
         grid: observation times.
-        weight: grid -> weights (T + 1,) of the times, see :mod:`~jumpbench.methods.blackout.losses`.
+        weight: grid -> weights (T + 1,) of the times (:mod:`~jumpbench.methods.blackout.losses`).
             They are multiplied by T, so that their mean is about 1.
         optimizer: parameters -> optimiser.
         step: process -> how a sampler goes from t_k to an earlier time.

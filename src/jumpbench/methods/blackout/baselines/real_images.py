@@ -3,12 +3,20 @@
 import torch
 
 from jumpbench.data.counts import Batch
+from jumpbench.errors import UserError
 from jumpbench.methods.base import Method
 from jumpbench.samplers.draws import Draws
 
 
 class RealImages(Method):
-    """Gives back the first held-out images of a batch of ``SampleBatches``."""
+    """Gives back the first held-out images of a batch of ``SampleBatches``.
+
+    Raises:
+        UserError: batches without held-out images.
+    """
 
     def draw(self, batch: Batch, generator: torch.Generator) -> Draws:
-        return Draws(batch["counts"][: int(batch["count"])])
+        images = batch["counts"][: int(batch["count"])]
+        if len(images) < int(batch["count"]):
+            raise UserError("real images in place of samples: set sampling.held_out=1")
+        return Draws(images)

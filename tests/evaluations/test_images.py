@@ -1,0 +1,133 @@
+"""Scores of images: against direct computation, the protocol of FID, refusals."""
+
+import math
+import sys
+
+import pytest
+import torch
+
+from jumpbench.errors import DataMissing, UserError
+from jumpbench.evaluations.images import ImageScores, InceptionScores
+from jumpbench.methods.classifier import Accuracy
+from jumpbench.metrics.frechet import FeatureMoments, frechet_distance
+from jumpbench.networks.image_classifier import ImageClassifier
+from jumpbench.samplers.draws import Draws
+
+
+def pictures(count, seed, size=8):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(0, 2, (count, 1, size, size), generator=generator, dtype=torch.uint8)
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """A classifier's folder, as its run leaves it."""
+    torch.manual_seed(0)
+    network = ImageClassifier(size=8, width=4, features=6)
+    reference = pictures(300, 1)
+    moments = FeatureMoments()
+    moments.update(network.judged(reference)[0])
+    mean, covariance = moments.compute()
+    artifacts = {
+        "weights": network.state_dict(), "mean": mean, "covariance": covariance,
+        "reference_count": 300, "nearest": reference,
+    }  # fmt: skip
+    torch.save(artifacts, tmp_path / "samples.pt")
+    return network, reference, tmp_path
+
+
+def judged(folder, *batches, size=8):
+    scores = ImageScores(ImageClassifier(size=size, width=4, features=6), str(folder), shown=7)
+    scores.reset()
+    for draws in batches:
+        scores.update(draws, {})
+    return scores
+
+
+def test_scores_are_those_of_all_batches_together(trained):
+    network, reference, folder = trained
+    images = pictures(90, 2)
+    whole = judged(folder, Draws(images)).results()
+    parts = judged(folder, Draws(images[:40]), Draws(images[40:])).results()
+    assert whole == pytest.approx(parts, rel=1e-6)
+    features, probabilities = network.judged(images)
+    mean, covariance = features.double().mean(0), torch.cov(features.double().T)
+    moments = FeatureMoments()
+    moments.update(network.judged(reference)[0])
+    expected = frechet_distance(mean, covariance, *moments.compute())
+    assert math.isclose(whole["classifier_frechet"], expected, rel_tol=1e-6)
+    assert whole["confident"] == float((probabilities.amax(1) > 0.9).double().mean())
+    assert math.isclose(whole["mean"], images.double().mean())
+    nearest = [min(int((a != b).sum()) for b in reference) for a in images]
+    assert math.isclose(whole["nearest_hamming"], sum(nearest) / 90)
+
+
+def test_the_reference_itself_is_at_distance_zero(trained):
+    _, reference, folder = trained
+    scores = judged(folder, Draws(reference))
+    values = scores.results()
+    assert abs(values["classifier_frechet"]) < 1e-4 and values["nearest_hamming"] == 0
+    assert len(scores.artifacts()["images"]) == 7
+
+
+def test_bounds_are_averaged_over_held_out_images(trained):
+    folder = trained[2]
+    bounds = torch.tensor([[1.0, 2.0], [3.0, 6.0]])
+    values = judged(folder, Draws(pictures(2, 3), extras={"bound": bounds})).results()
+    assert values["bound"] == 3.0
+    assert math.isclose(values["bound_error"], float(bounds.std()) / 2, rel_tol=1e-6)
+    assert math.isclose(values["bits_per_dim"], 3.0 / (64 * math.log(2)))
+
+
+def test_black_images_are_counted(trained):
+    images = pictures(10, 4)
+    images[:3] = 0
+    assert judged(trained[2], Draws(images)).results()["black"] == 0.3
+
+
+def test_images_of_another_size_than_the_reference_are_refused(trained):
+    with pytest.raises(UserError, match="cannot be judged by a reference"):
+        judged(trained[2], Draws(pictures(5, 0, size=16))).results()
+    with pytest.raises(UserError, match="finish the run"):
+        judged(trained[2] / "nowhere", Draws(pictures(5, 0))).results()
+
+
+def test_without_its_weights_fid_is_missing_data(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "torch_fidelity", None)
+    monkeypatch.setitem(sys.modules, "torch_fidelity.feature_extractor_inceptionv3", None)
+    scores = InceptionScores(str(tmp_path))
+    scores.update(Draws(pictures(4, 0)), {})
+    with pytest.raises(DataMissing, match="torch-fidelity"):
+        scores.results()
+
+
+def test_fid_and_its_protocol(monkeypatch, tmp_path):
+    """The arithmetic around the extractor, with an extractor of random projections."""
+    torch.manual_seed(0)
+    weights = torch.randn(64, 5)
+
+    def extractor(images, scale=1, batch_size=250):
+        found = images.flatten(1).float() * scale @ weights
+        return found, found.softmax(-1)
+
+    monkeypatch.setattr("jumpbench.evaluations.images.inception", extractor)
+    moments = FeatureMoments()
+    moments.update(extractor(pictures(500, 5))[0])
+    mean, covariance = moments.compute()
+    reference = {"mean": mean, "covariance": covariance, "reference_count": 500}
+    torch.save(reference, tmp_path / "samples.pt")
+    scores = InceptionScores(str(tmp_path))
+    for seed in (6, 7):
+        scores.update(Draws(pictures(200, seed)), {})
+    values = scores.results()
+    ours = FeatureMoments()
+    ours.update(extractor(torch.cat([pictures(200, 6), pictures(200, 7)]))[0])
+    assert math.isclose(values["fid"], frechet_distance(*ours.compute(), mean, covariance))
+    assert values["fid_samples"] == 400 and values["fid_reference"] == 500 and values["is"] >= 1
+
+
+def test_accuracy():
+    accuracy = Accuracy()
+    kept = accuracy.keep({"labels": torch.tensor([1, 2, 3, 3]), "counts": torch.zeros(4, 1)})
+    accuracy.update(Draws(torch.tensor([1, 2, 0, 3])), kept)
+    assert accuracy.results() == {"accuracy": 0.75}
