@@ -14,8 +14,8 @@ from jumpbench.methods.sgdd.product_prior import ProductPrior
 from jumpbench.methods.sgdd.sampler import SplitGibbs
 from jumpbench.methods.sgdd.schedule import consistent_penalty, endpoint_times, printed_penalty
 from jumpbench.metrics.histogram import hellinger as hellinger_distance
-from jumpbench.samplers.cost import Meter, metered
 from jumpbench.metrics.histogram import pair_counts, sampling_floor, total_variation
+from jumpbench.samplers.cost import Meter, metered
 
 GENERATOR = torch.Generator().manual_seed(0)
 BANDS = {2: (0.121, 0.010, 0.102, 0.013), 5: (0.215, 0.010, 0.231, 0.016)}
