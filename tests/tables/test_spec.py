@@ -118,7 +118,7 @@ def test_a_table_may_have_any_of_the_four_scales(tmp_path):
 
 
 def test_unknown_tables_are_named_with_the_nearest_one(project):
-    assert available() == ["toy/coins"]
+    assert "toy/coins" in available()
     with pytest.raises(UserError, match="did you mean 'toy/coins'"):
         load("toy/coin")
 

@@ -192,6 +192,7 @@ class Table:
     claims: tuple[Claim, ...] = ()
     figures: tuple[Mapping[str, Any], ...] = ()
     reading: Words = ()
+    extends: str | None = None  # the table whose rows, columns and settings it adds to
     file: str = ""
     foreign: bool = False  # it takes the place of one of the suite's tables
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
-from jumpbench.paths import checkout, outputs_root, reproduce_dir, suite_root
+from jumpbench.paths import checkout, outputs_root, reproduce_dir, suite_root, table_file
 from jumpbench.tables.cells import Cell
 from jumpbench.tables.claims import in_print, unfit
 from jumpbench.tables.language import SCALES, Table
@@ -18,9 +18,11 @@ from jumpbench.tables.store import read_json
 
 
 def recorded_file(table_id: str, scale: str) -> Path:
-    """Where the record of a table at a scale is, if there is one."""
+    """Where the record of a table at a scale is, if there is one: beside its file."""
     slug, name = table_id.split("/")
-    return reproduce_dir() / slug / "results" / f"{name}.{scale}.json"
+    file = table_file(table_id)
+    folder = file.parent if file else reproduce_dir() / slug
+    return folder / "results" / f"{name}.{scale}.json"
 
 
 def place_for_record(table_id: str, scale: str) -> Path:

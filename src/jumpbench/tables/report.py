@@ -122,7 +122,7 @@ def readmes() -> list[Path]:
     folder = reproduce_dir()
     if place_for_record("x/y", "small").parents[2] != folder:
         raise UserError("pages are renewed in a checkout, or with JUMPBENCH_REPRODUCE")
-    for slug in sorted({table_id.split("/")[0] for table_id in available()}):
+    for slug in sorted({table_id.split("/")[0] for table_id in _of_the_pages()}):
         if (text := _results(slug)) and _renewed(folder / slug / RESULTS, text):
             changed.append(folder / slug / RESULTS)
     for path in (folder.parent / "README.md", *sorted(folder.glob("*/README.md"))):
@@ -136,6 +136,11 @@ def readmes() -> list[Path]:
         if _renewed(path, _MARKED.sub(renew, old)):
             changed.append(path)
     return changed
+
+
+def _of_the_pages() -> list[str]:
+    """Tables whose files lie where the pages do."""
+    return [name for name in available() if (reproduce_dir() / f"{name}.yaml").is_file()]
 
 
 def _renewed(path: Path, text: str) -> bool:
@@ -159,7 +164,7 @@ def _content(marker: str, slug: str) -> str:
 
 
 def _each_record(slug: str, write: Callable[[Table, str], str]) -> list[str]:
-    ids = [table_id for table_id in available() if table_id.startswith(f"{slug}/")]
+    ids = [table_id for table_id in _of_the_pages() if table_id.startswith(f"{slug}/")]
     return [write(load(table_id), s) for table_id in ids for s in recorded_scales(table_id)]
 
 
@@ -207,7 +212,7 @@ def _table_list() -> str:
         "| table | what it shows | cost | data | paper setting | medium | miniature |",
         "|---" * 7 + "|",
     ]
-    for table_id in available():
+    for table_id in _of_the_pages():
         table = load(table_id)
         by_kind: dict[str, list[str]] = {}
         for scale in recorded_scales(table_id):

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import OmegaConf
 
 from jumpbench.errors import UserError
-from jumpbench.paths import outputs_root, reproduce_dir
+from jumpbench.paths import outputs_root
 from jumpbench.tables.names import no_such
+from jumpbench.tables.recorded import recorded_file
 from jumpbench.tables.store import read_json, read_metrics
 
 if TYPE_CHECKING:
@@ -100,8 +101,7 @@ def load_table(table: str, scale: str = "small") -> list[dict[str, Any]]:
     """
     slug, _, name = table.partition("/")
     own = outputs_root() / "tables" / slug / name / scale / "table.json"
-    recorded = reproduce_dir() / slug / "results" / f"{name}.{scale}.json"
-    path = next((p for p in (own, recorded) if p.is_file()), None)
+    path = next((p for p in (own, recorded_file(table, scale)) if p.is_file()), None)
     if path is None:
         raise UserError(
             f"{table} at scale {scale} is neither made nor recorded; "

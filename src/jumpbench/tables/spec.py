@@ -7,6 +7,7 @@ Every mistake is one line with the file, the line and the place in it. The types
 import dataclasses
 import functools
 import json
+import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -16,7 +17,8 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from jumpbench.errors import UserError
-from jumpbench.paths import reproduce_dir, suite_root
+from jumpbench.paths import reproduce_dirs, suite_root, table_file
+from jumpbench.tables.extension import Lines, Path_, extended
 from jumpbench.tables.language import (
     SCALES,
     Claim,
@@ -34,7 +36,7 @@ __all__ = [
     "SCALES", "Claim", "Column", "Metric", "Row", "Scale", "Table", "available", "load", "parse",
 ]  # fmt: skip
 
-Path_ = tuple[str | int, ...]
+_ID = re.compile(r"[^/\\]+/[^/\\]+")
 # libyaml's is ten times as fast; both build plain values only.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -48,9 +50,9 @@ class Malformed(Exception):
 
 
 def available() -> list[str]:
-    """Ids (``slug/table``) of all table files."""
-    folder = reproduce_dir()
-    return sorted(f"{path.parent.name}/{path.stem}" for path in folder.glob("*/*.yaml"))
+    """Ids (``slug/table``) of all table files, one's own and the suite's."""
+    files = [path for folder in reproduce_dirs() for path in folder.glob("*/*.yaml")]
+    return sorted({f"{path.parent.name}/{path.stem}" for path in files})
 
 
 def load(table_id: str) -> Table:
@@ -60,14 +62,25 @@ def load(table_id: str) -> Table:
         UserError: no such table, unreadable yaml, a wrong type or choice, unknown or missing keys,
             names that do not match.
     """
-    path = reproduce_dir() / f"{table_id}.yaml"
-    if not path.is_file():
+    path = table_file(table_id) if _ID.fullmatch(table_id) else None
+    if path is None:
         raise no_such("table", table_id, available())
     return parse(table_id, path)
 
 
 def parse(table_id: str, path: Path) -> Table:
-    """Read the table file at ``path``."""
+    """Read the table file at ``path``, and the one that it extends."""
+    raw, lines = _read(table_id, path, ())
+    try:
+        table = _table(table_id, raw, path)
+        check_names(table, Malformed)
+    except Malformed as error:
+        raise _told(error, path, lines) from None
+    return table
+
+
+def _read(table_id: str, path: Path, extending: tuple[Path, ...]) -> tuple[dict[str, Any], Lines]:
+    """Plain values of a file on top of those that it extends, and where its own stand."""
     try:
         node = yaml.compose(path.read_text(encoding="utf-8"), Loader=_LOADER)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
@@ -75,24 +88,37 @@ def parse(table_id: str, path: Path) -> Table:
         place = f" line {mark.line + 1}" if mark else ""
         what = getattr(error, "problem", None) or "it is not text"
         raise UserError(f"{path}{place}: not valid YAML: {what}") from None
-    lines: dict[Path_, int] = {}
+    lines: Lines = {}
     try:
         raw = _plain(node, (), lines) if node else None
         if not isinstance(raw, dict):
             what = "a table file is a mapping with title, rows, columns, metrics, scales"
             raise Malformed((), what)
-        table = _table(table_id, raw, path)
-        check_names(table, Malformed)
+        if "extends" not in raw:
+            return raw, lines
+        base_id = raw["extends"]
+        if not isinstance(base_id, str) or not _ID.fullmatch(base_id):
+            raise Malformed(("extends",), "extends names one table: SLUG/TABLE")
+        below = path if base_id == table_id else None
+        base_file = table_file(base_id, below)
+        if base_file is None:
+            known = [name for name in available() if name != table_id]
+            raise Malformed(("extends",), f"extends: {no_such('table', base_id, known)}")
+        if base_file in (*extending, path):
+            raise Malformed(("extends",), f"extends: {base_id} extends this table")
+        base, _ = _read(base_id, base_file, (*extending, path))
+        return extended(base, raw, lines, Malformed)
     except Malformed as error:
-        line = next(
-            (lines[error.place[:k]] for k in range(len(error.place), 0, -1)
-             if error.place[:k] in lines), None,
-        )  # fmt: skip
-        raise UserError(f"{path}{f' line {line}' if line else ''}: {error.what}") from None
-    return table
+        raise _told(error, path, lines) from None
 
 
-def _plain(node: yaml.Node, place: Path_, lines: dict[Path_, int]) -> Any:
+def _told(error: Malformed, path: Path, lines: Lines) -> UserError:
+    place = error.place
+    line = next((lines[place[:k]] for k in range(len(place), 0, -1) if place[:k] in lines), None)
+    return UserError(f"{path}{f' line {line}' if line else ''}: {error.what}")
+
+
+def _plain(node: yaml.Node, place: Path_, lines: Lines) -> Any:
     """Plain values of a node; sequences are tuples; where each key and item stands goes to lines.
 
     Raises:
