@@ -155,7 +155,8 @@ def interrupt_everywhere(run: Run, every: int = 1) -> tuple[int, list[str]]:
         tried += 1
         same = found == expected and drawn.keys() == samples.keys()
         same = same and all(torch.equal(drawn[k], v) for k, v in samples.items())
-        print(f"  {run.name}, {point.hook} {point.nth}: {'same' if same else 'DIFFERENT'}", flush=True)
+        said = "same" if same else "DIFFERENT"
+        print(f"  {run.name}, {point.hook} {point.nth}: {said}", flush=True)
         if not same:
             changed = {k: (v, found.get(k)) for k, v in expected.items() if found.get(k) != v}
             different.append(f"{run.name}: {point}: {changed}")

@@ -3,6 +3,7 @@
 import json
 
 from jumpbench.tables import composition, plan
+from jumpbench.tables.composition_cache import CONTENTS
 from jumpbench.tables.plan import plan_run
 
 
@@ -32,6 +33,12 @@ def test_a_changed_file_is_composed_anew(project):
     plan.forget()
     after = plan_run("toy/coin")
     assert (before.config["method"]["bias"], after.config["method"]["bias"]) == (0.5, 0.7)
+    assert len(kept(project)) == 2
+    for i in range(CONTENTS + 1):
+        coin.write_text(coin.read_text() + f"# {i}\n")
+        plan.forget()
+        assert plan_run("toy/coin").hash == after.hash
+    assert len(kept(project)) == CONTENTS
 
 
 def test_a_damaged_one_is_composed_anew(project):
