@@ -64,3 +64,5 @@ def test_taylor_ratios_are_exact_for_a_linear_energy_and_not_otherwise():
     x = torch.randint(2, (5, 6), generator=torch.Generator().manual_seed(1))
     exact, taylor = (kind(bits).neighbor_log_ratios(x) for kind in (EnergyNetwork, TaylorRatios))
     assert 1e-4 < (exact - taylor).abs().max() < 0.5
+    with torch.inference_mode():  # as in a trainer's test stage
+        assert torch.equal(TaylorRatios(bits).neighbor_log_ratios(x), taylor)

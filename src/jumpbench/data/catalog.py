@@ -87,5 +87,23 @@ def datasets() -> dict[str, Dataset]:
             used_by=("symmetric_diffusers",),
             verifier="jumpbench.data.tsp:verify",
         ),
+        Dataset(
+            name="music",
+            about="1,034 folk tunes as MIDI files (Nottingham database)",
+            files=("nottingham.tar.xz",),
+            source="https://github.com/jukedeck/nottingham-dataset (pack its folder MIDI yourself)",
+            licence="GPL v3",
+            used_by=("sgdd",),
+            verifier="jumpbench.data.melodies:verify",
+        ),
+        Dataset(
+            name="lakh_pianoroll",
+            about="monophonic melodies, arrays (n, 256) with values 0..128 (Campbell et al. 2022)",
+            files=("train.npy", "test.npy"),
+            source="see data/README.md; no public address, put the files there yourself",
+            licence="not stated",
+            used_by=("sgdd",),
+            verifier="jumpbench.data.melodies:verify_pianoroll",
+        ),
     )
     return {dataset.name: dataset for dataset in listed}

@@ -56,7 +56,9 @@ class TokenData(LightningDataModule, ABC):
             loaded = self.load(name)
             states = loaded["states"]
             if states.ndim != 2 or states.shape[1] != self.length:
-                raise UserError(f"{name} sequences are {tuple(states.shape)}, not (n, {self.length})")
+                raise UserError(
+                    f"{name} sequences are {tuple(states.shape)}, not (n, {self.length})"
+                )
             if int(states.max()) >= self.n_states or int(states.min()) < 0:
                 raise UserError(f"{name} sequences have symbols outside 0..{self.n_states - 1}")
             self._splits[name] = loaded

@@ -66,7 +66,8 @@ class TaylorRatios(EnergyNetwork):
         self.one_hot = one_hot or energy.of_one_hot
 
     def neighbor_log_ratios(self, x: Tensor) -> Tensor:
-        z = torch.nn.functional.one_hot(x.long(), self.n_states).float().requires_grad_(True)
-        with torch.enable_grad():
+        # Also where a trainer has switched gradients off.
+        with torch.inference_mode(False), torch.enable_grad():
+            z = torch.nn.functional.one_hot(x.long(), self.n_states).float().requires_grad_(True)
             (gradient,) = torch.autograd.grad(-self.one_hot(z).sum(), z)
         return gradient - gradient.gather(-1, x.long().unsqueeze(-1))

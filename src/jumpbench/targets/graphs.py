@@ -4,6 +4,7 @@ Graphs of several sizes are one :class:`Graphs`; states (B, D) of bits belong to
 row. Padded nodes hold 0 and contribute nothing to a law.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -128,14 +129,15 @@ class GraphLaw(Target):
         beta: inverse temperature, a number or one a graph (B,).
 
     Raises:
-        UserError: beta is not finite.
+        UserError: a number beta is not finite.
     """
 
     def __init__(self, graphs: Graphs, beta: float | Tensor = 5.0) -> None:
         super().__init__(graphs.adjacency.shape[-1], 2)
+        # A tensor is not looked into: that would wait for the device in every step of a loop.
+        if not isinstance(beta, Tensor) and not math.isfinite(beta):
+            raise UserError(f"the inverse temperature beta must be finite, not {beta}")
         beta = torch.as_tensor(beta).to(graphs.adjacency)
-        if not beta.isfinite().all():
-            raise UserError("the inverse temperature beta must be finite")
         self.graphs = graphs
         self.beta = beta.expand(len(graphs))
 

@@ -1,7 +1,8 @@
 """Points of the plane as bits, two numbers of 16 bits each: a sign and a Gray code.
 
 A coordinate v becomes its sign (0 for v >= 0), then the Gray code m xor (m >> 1) of
-m = floor(|v| int_scale), highest bit first. Neighbouring integers differ in one bit within a sign half.
+m = floor(|v| int_scale), highest bit first. Neighbouring integers differ in one bit within a sign
+half.
 """
 
 from dataclasses import dataclass

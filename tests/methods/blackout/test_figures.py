@@ -41,7 +41,9 @@ def test_figures_of_the_process():
     times = left.lines[0].get_ydata()
     assert times[-1] == 15.0 and right.get_yscale() == "log"
     figure = one_site(None, [0.2, 0.3, 0.5], steps=30, paths=3)
-    forward, reverse = (torch.tensor([line.get_ydata() for line in a.lines]) for a in figure.axes)
+    forward, reverse = (
+        torch.stack([torch.tensor(line.get_ydata()) for line in axis.lines]) for axis in figure.axes
+    )
     assert forward.shape == reverse.shape == (3, 30)
     assert (forward.diff(dim=1) <= 0).all() and (reverse.diff(dim=1) <= 0).all()
     assert (reverse[:, -1] == 0).all()

@@ -1,6 +1,7 @@
 """DASBS end to end on tiny systems: it learns, resumes exactly, and refuses what cannot work."""
 
 from functools import partial
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -225,6 +226,12 @@ def test_a_compiler_wraps_every_network_that_is_called():
 class Infinite(Target):
     def log_prob(self, x):
         return x.float().sum(-1).log()  # -inf at the zero state
+
+
+def test_the_constructor_is_short_enough_to_read():
+    """What belongs to one network is its matcher's; the base takes four further arguments."""
+    named = [p for p in signature(DASBS).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    assert len(named) + len(("chains_per_batch", "warm_start", "evaluation", "seed")) <= 14
 
 
 class TestRefusals:

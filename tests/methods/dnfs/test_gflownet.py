@@ -49,7 +49,8 @@ def test_weights_estimate_log_z_without_training():
 def test_training_learns_a_small_law():
     target = Tabular(1.5 * torch.randn(2, 2, 2, 2, generator=generator(5)))
     method = TrajectoryBalance(
-        target, partial(FillingPerceptron, hidden=64, depth=2), partial(torch.optim.Adam, lr=3e-3), 0.1,
+        target, partial(FillingPerceptron, hidden=64, depth=2),
+        partial(torch.optim.Adam, lr=3e-3), 0.1,
         chains_per_batch=2000, evaluation=Normaliser(target),
     )  # fmt: skip
     before = method.draw_chains(2000, generator())

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+CURVES = ("slope_std", "integrand_std", "loss", "ess")
 
-def estimators(table: Any, metrics: tuple[str, ...] = ("slope_std", "integrand_std", "loss", "ess")):
+
+def estimators(table: Any, metrics: tuple[str, ...] = CURVES):
     """Curves of the runs of all rows and columns: one panel a quantity (Figures 1, 3, 14, 15)."""
     import matplotlib.pyplot as plt
 

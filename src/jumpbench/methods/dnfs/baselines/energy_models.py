@@ -62,9 +62,15 @@ class EnergyModel(EnergyMethod):
 
 
 def trained_energy(
-    folder: str, energy: Callable[..., nn.Module], length: int, n_states: int = 2
+    folder: str,
+    energy: Callable[..., nn.Module],
+    length: int,
+    n_states: int = 2,
+    kind: type[EnergyNetwork] = EnergyNetwork,
 ) -> EnergyNetwork:
     """The law of the energy that a finished run of this package trained; its weights are fixed.
+
+    ``kind`` may be :class:`~jumpbench.targets.energy_network.TaylorRatios` (Figure 9).
 
     Raises:
         UserError: the run has no checkpoint, or another energy.
@@ -78,4 +84,4 @@ def trained_energy(
         module.load_state_dict(submodule_weights(state, "energy"))
     except RuntimeError:
         raise UserError(f"{path} holds another energy than {type(module).__name__}") from None
-    return EnergyNetwork(module.requires_grad_(False))
+    return kind(module.requires_grad_(False))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -24,7 +25,7 @@ class FillingPerceptron(nn.Module):
         super().__init__()
         widths = [length] + [hidden] * depth
         layers: list[nn.Module] = []
-        for before, after in zip(widths, widths[1:], strict=False):
+        for before, after in pairwise(widths):
             layers += [nn.Linear(before, after), nn.LeakyReLU()]
         self.layers = nn.Sequential(*layers, nn.Linear(hidden, length * n_states))
         self.n_states = n_states

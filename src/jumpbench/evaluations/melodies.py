@@ -1,0 +1,62 @@
+"""Infilled melodies against the songs that were masked."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from jumpbench.evaluations.base import Evaluation
+from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.samplers.draws import Draws
+
+
+def note_hellinger(sample: Tensor, song: Tensor, n_states: int) -> Tensor:
+    """sqrt(1 - sum sqrt(p q)) of the histograms over symbols of whole sequences (B, D), (B,)."""
+    p, q = (F.one_hot(x.long(), n_states).double().mean(1) for x in (sample, song))
+    return (1 - (p * q).sqrt().sum(-1)).clamp(min=0).sqrt()
+
+
+def outliers(sample: Tensor, song: Tensor, n_states: int) -> Tensor:
+    """Share of a sequence's positions whose symbol never occurs in its song, (B,)."""
+    occurs = torch.zeros(len(song), n_states, dtype=torch.bool).scatter_(1, song.long(), True)
+    return 1 - occurs.gather(1, sample.long()).double().mean(1)
+
+
+class MelodyEvaluation(Evaluation):
+    """Results: ``hellinger`` and ``outliers``, means over songs, and ``_std`` over songs; means of
+    the extras. Observed positions count, as in the paper's code. Artifacts: ``truth``.
+
+    Args:
+        n_states: N.
+    """
+
+    def __init__(self, n_states: int) -> None:
+        self.n_states = n_states
+        self.extras = ExtraMeans()
+        self.reset()
+
+    def keep(self, batch: Any) -> dict[str, Tensor]:
+        return {"states": batch["states"].to(torch.int16)}
+
+    def reset(self) -> None:
+        self.truth: list[Tensor] = []
+        self.samples: list[Tensor] = []
+        self.extras.reset()
+
+    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+        self.truth.append(kept["states"])
+        self.samples.append(draws.samples)
+        self.extras.update(draws, kept)
+
+    def results(self) -> dict[str, float]:
+        samples, truth = torch.cat(self.samples), torch.cat(self.truth)
+        values = self.extras.results()
+        for name, measure in (("hellinger", note_hellinger), ("outliers", outliers)):
+            each = measure(samples, truth, self.n_states)
+            values[name] = float(each.mean())
+            values[f"{name}_std"] = float(each.std()) if len(each) > 1 else 0.0
+        return values
+
+    def artifacts(self) -> dict[str, Any]:
+        return {"truth": torch.cat(self.truth)}

@@ -1,0 +1,94 @@
+"""Melodies: the MIDI reader on bytes written by hand, the grid, the windows, the real tunes."""
+
+import struct
+
+import numpy as np
+import pytest
+import torch
+
+from jumpbench.data.melodies import (
+    GeneratedMelodies,
+    NottinghamMelodies,
+    PianorollMelodies,
+    read_nottingham,
+    windows,
+)
+from jumpbench.data.midi import REST, Note, melody, parse_midi
+from jumpbench.errors import DataCorrupt, DataMissing, UserError
+from support import needs_data
+
+# Name "A"; on 60, after 200 ticks (two bytes) off by running status with velocity 0; program
+# change; on 62, and off 100 ticks later.
+EVENTS = bytes([0, 0xFF, 3, 1, 65, 0, 0x90, 60, 9, 0x81, 0x48, 60, 0, 0, 0xC0, 5,
+                0, 0x90, 62, 9, 100, 0x80, 62, 0, 0, 0xFF, 0x2F, 0])  # fmt: skip
+
+
+def midi(events=EVENTS, form=0, tracks=1, division=100):
+    header = b"MThd" + struct.pack(">IHHH", 6, form, tracks, division)
+    return header + b"MTrk" + struct.pack(">I", len(events)) + events
+
+
+def test_notes_of_a_track():
+    [track], division = parse_midi(midi())
+    assert track.name == "A" and division == 100
+    assert track.notes == [Note(0, 200, 60), Note(200, 300, 62)]
+
+
+def test_damaged_files_are_refused():
+    for content in (b"RIFF", midi()[:20], midi()[:-5], midi(division=0xE728), midi(form=2)):
+        with pytest.raises(DataCorrupt):
+            parse_midi(content)
+
+
+def test_a_melody_on_the_grid():
+    """Four steps a quarter of 8 ticks: rounding, overlaps, rests, the shortest note."""
+    notes = [Note(0, 4, 60), Note(3, 5, 62), Note(8, 9, 64), Note(12, 16, 65)]
+    r = REST
+    assert melody(notes, 8).tolist() == [60, 60, 62, r, 64, r, 65, 65]
+    assert len(melody([], 8)) == 0
+
+
+def test_windows_of_a_line():
+    line = torch.tensor([REST, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, REST, REST, REST, 1, 2])
+    assert windows(line, 4).tolist() == [[1, 2, 3, 4], [5, 6, 7, 8]]
+    assert windows(line[:1], 4).shape == (0, 4)
+
+
+@needs_data("music")
+def test_the_tunes():
+    tunes = read_nottingham()
+    assert len(tunes) == 1034
+    data = NottinghamMelodies(64, test_size=100)
+    train, test = data.split("train")["states"], data.split("test")["states"]
+    assert train.shape == (7639, 64) and test.shape == (853, 64)
+    assert float((train == REST).float().mean()) < 0.01 and len(train.unique()) == 34
+
+
+def test_missing_and_damaged_sets(tmp_path):
+    with pytest.raises(DataMissing, match=r"nottingham\.tar\.xz"):
+        read_nottingham(tmp_path)
+    (tmp_path / "music").mkdir()
+    (tmp_path / "music/nottingham.tar.xz").write_bytes(b"nothing")
+    with pytest.raises(DataCorrupt, match="fetch it again"):
+        read_nottingham(tmp_path)
+    with pytest.raises(DataMissing, match=r"train\.npy"):
+        PianorollMelodies(tmp_path).split("train")
+    folder = tmp_path / "lakh_pianoroll"
+    folder.mkdir()
+    np.save(folder / "train.npy", np.full((3, 200), 5))
+    with pytest.raises(UserError, match="not \\(n, 256\\)"):
+        PianorollMelodies(tmp_path).split("train")
+    np.save(folder / "train.npy", np.full((3, 256), 129))
+    with pytest.raises(UserError, match=r"outside 0\.\.128"):
+        PianorollMelodies(tmp_path).split("train")
+    np.save(folder / "train.npy", np.full((3, 256), 128))
+    assert PianorollMelodies(tmp_path).split("train")["states"].shape == (3, 256)
+
+
+def test_generated_melodies_repeat_and_differ_between_splits():
+    data = GeneratedMelodies(32, 5)
+    assert torch.equal(
+        data.load("train")["states"], GeneratedMelodies(32, 5).load("train")["states"]
+    )
+    assert not torch.equal(data.load("train")["states"], data.load("test")["states"])
+    assert data.split("test")["states"].shape == (5, 32)
