@@ -16,16 +16,18 @@ usage: jumpbench COMMAND [...] [key=value ...]
   table SLUG/TABLE    make what is missing of a table and show it beside the published numbers;
                       SLUG/TABLE may be a pattern ('sgdd/*', all)
   status SLUG/TABLE   which runs are done, running, failed, missing
+  plan SLUG/TABLE     what is still to run, and about how long that takes
   list                every table: scales, cost, data it needs, what is recorded
                       (list and status take --json)
   run experiment=SLUG/NAME
                       one run
+  experiments         what run takes
   report              one web page of all tables made so far; --record SLUG/TABLE records a whole
                       table from the runs there are (same scale= and seeds=), --readme renews
                       RESULTS.md and the README files from recorded results
   data [NAME]         verify datasets, fetch what is missing
 
-keys of table and status
+keys of table, status and plan
   scale=smoke|small|medium|paper   default small
   seeds=3 or seeds=[0,2]    a number of seeds, or the seeds
   rows=... columns=...      names or patterns, separated by commas: a part of a table is a table
@@ -34,7 +36,7 @@ keys of table and status
   any other key=value       a Hydra override for every run (trainer.accelerator=gpu, logger=wandb)
 
 environment: JUMPBENCH_DATA (datasets), JUMPBENCH_OUTPUTS (results), and for experiments and
-tables of your own JUMPBENCH_CONF and JUMPBENCH_REPRODUCE
+tables of your own JUMPBENCH_CONF and JUMPBENCH_REPRODUCE (folders, the first one that has a table)
 exit status: 0 if every asked cell has a number, 1 if some have none, 2 for bad input
 """
 
@@ -100,7 +102,8 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     commands = {
         "table": _table, "status": _status, "list": _list,
-        "run": _run, "report": _report, "data": _data,
+        "run": _run, "report": _report, "data": _data, "plan": _plan,
+        "experiments": _experiments,
     }  # fmt: skip
     name, *rest = arguments
     if name not in commands:
@@ -199,6 +202,26 @@ def _list(arguments: Sequence[str]) -> int:
     from jumpbench.tables.overview import print_list
 
     print_list("--json" in arguments)
+    return 0
+
+
+def _plan(arguments: Sequence[str]) -> int:
+    tables, keys, overrides = _selected(arguments)
+    if {"launcher", "fresh"} & set(keys):
+        raise UserError("plan makes no run; leave out launcher= and fresh=")
+    from jumpbench.tables.preview import print_plan
+
+    for table in tables:
+        print_plan(table, _selection(keys, overrides))
+    return 0
+
+
+def _experiments(arguments: Sequence[str]) -> int:
+    if arguments:
+        raise UserError("experiments takes no arguments")
+    from jumpbench.tables.preview import print_experiments
+
+    print_experiments()
     return 0
 
 

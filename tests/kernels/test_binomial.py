@@ -46,11 +46,16 @@ def test_ends():
     assert binomial(counts[:, :0], 0.1, None, 255).shape == (1, 0)
 
 
-def test_a_probability_for_each_image():
-    counts = torch.full((2, 50_000), 100, dtype=torch.uint8)
-    p = torch.tensor([[0.1], [0.8]])
-    means = binomial(counts, p, torch.Generator().manual_seed(0)).double().mean(1)
-    assert torch.allclose(means, torch.tensor([10.0, 80.0], dtype=torch.float64), atol=0.1)
+@pytest.mark.parametrize("largest", [None, 255])
+def test_a_probability_for_each_image(largest):
+    counts = torch.full((3, 50_000), 100, dtype=torch.uint8)
+    p = torch.tensor([[0.1], [0.8], [0.02]])
+    drawn = binomial(counts, p, torch.Generator().manual_seed(0), largest)
+    assert drawn.shape == counts.shape and drawn.dtype == torch.uint8
+    expected = torch.tensor([10.0, 80.0, 2.0], dtype=torch.float64)
+    assert torch.allclose(drawn.double().mean(1), expected, atol=0.1)
+    variance = torch.tensor([9.0, 16.0, 1.96], dtype=torch.float64)
+    assert torch.allclose(drawn.double().var(1), variance, rtol=0.05)
 
 
 def test_thinning_of_bits():

@@ -49,6 +49,8 @@ class Method(LightningModule):
         self.evaluation = evaluation
         self.seed = seed
         self.shards = Shards()
+        self.budget: dict[str, float] = {}  # of the run, for methods without a training to end
+        self._count = 1  # of test batches
         self.results: dict[str, float] = {}
         self.artifacts: dict[str, Any] = {}
         self.meter = Meter()

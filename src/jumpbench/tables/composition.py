@@ -22,6 +22,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError, innermost
 from jumpbench.paths import conf_dir, own_conf_dir
+from jumpbench.tables import composition_cache
 from jumpbench.tables import resolvers as resolvers  # its formulas are part of configurations
 from jumpbench.tables.names import no_such
 
@@ -118,6 +119,7 @@ def explained(error: BaseException) -> str:
 
 def forget() -> None:
     """Read the configuration files again."""
+    composition_cache.forget()
     _composed_groups.cache_clear()
     _is_group.cache_clear()
 
@@ -132,9 +134,14 @@ def _composed_groups(experiment: str, groups: tuple[str, ...]) -> DictConfig:
         raise no_such("experiment", experiment, experiments())
     own = own_conf_dir()
     search = [f"hydra.searchpath=[file://{own}]"] if own else []
-    try:
+    chosen = [f"experiment={experiment}", *search, *groups]
+
+    def by_hydra() -> DictConfig:
         with initialize_config_dir(str(conf_dir()), version_base="1.3"):
-            return compose("run", overrides=[f"experiment={experiment}", *search, *groups])
+            return compose("run", overrides=chosen)
+
+    try:
+        return composition_cache.kept(by_hydra, _roots(), chosen)
     except _FAILURES as error:
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
     except yaml.YAMLError as error:

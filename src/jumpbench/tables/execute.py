@@ -115,6 +115,8 @@ class _RunJob:
         self.data = instantiate(data, _convert_="all") if data else None
         self.method = instantiate(self.config["method"], _convert_="all")
         self.method.shards = Shards(self.folder / "draws")
+        limits = {k: v for k, v in (self.config.get("budget") or {}).items() if v is not None}
+        self.method.budget = limits
         self.clock = FitClock()
         callbacks = [*instantiate(settings.pop("callbacks", None) or [], _convert_="all")]
         plugins = [*instantiate(settings.pop("plugins", None) or [], _convert_="all")]
@@ -122,7 +124,6 @@ class _RunJob:
         if self.watch is not None:
             callbacks.append(ReportProgress(self.watch))
         if "fit" in self.config["stages"]:
-            limits = self.config.get("budget") or {}
             callbacks += [
                 Budget(self.clock, **limits),
                 FiniteTraining(),

@@ -136,7 +136,7 @@ def _plan(experiment: str, config: DictConfig, passed_on: tuple[str, ...]) -> Ru
             needs[str(key)] = run = _need(experiment, str(key), config, need, passed_on)
             with open_dict(config):
                 config.needs[key]["folder"] = f"run:{run.hash}"
-        plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+        plain = _resolved(config)
     except OmegaConfBaseException as error:
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
     assert isinstance(plain, dict)
@@ -147,6 +147,30 @@ def _plan(experiment: str, config: DictConfig, passed_on: tuple[str, ...]) -> Ru
     plain["needs"] = {key: f"run:{run.hash}" for key, run in needs.items()}
     name = re.sub(r"[^A-Za-z0-9._=+-]+", "-", str(plain["name"]))
     return Run(experiment.split("/")[0], name, identity(plain), plain, needs)
+
+
+def _resolved(config: DictConfig) -> Any:
+    """Plain values. Where every formula left is ``${seed}`` itself, as between the seeds of a cell,
+    it is filled in without OmegaConf, in a tenth of the time."""
+    raw = OmegaConf.to_container(config, resolve=False, throw_on_missing=True)
+    seed = config.seed
+    plain, only_seeds = _seeded(raw, seed)
+    if only_seeds:
+        return plain
+    return OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+
+
+def _seeded(raw: Any, seed: Any) -> tuple[Any, bool]:
+    """``raw`` with ``seed`` for ``${seed}``, and whether no other formula is in it."""
+    if isinstance(raw, dict):
+        parts = {key: _seeded(value, seed) for key, value in raw.items()}
+        return {k: v for k, (v, _) in parts.items()}, all(only for _, only in parts.values())
+    if isinstance(raw, list):
+        items = [_seeded(value, seed) for value in raw]
+        return [v for v, _ in items], all(only for _, only in items)
+    if raw == "${seed}":
+        return seed, True
+    return raw, not (isinstance(raw, str) and "${" in raw)
 
 
 def _need(

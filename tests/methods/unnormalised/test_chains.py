@@ -124,6 +124,22 @@ def test_a_budget_of_seconds_prolongs_the_burn_in():
     assert logged["moves_per_chain"] > 100 and (logged["moves_per_chain"] - 16) % 50 == 0
 
 
+@pytest.mark.parametrize("n_test_batches", [1, 2])
+def test_a_budget_of_energies_is_spent_and_not_exceeded(n_test_batches):
+    """The run's budget, however many ensembles share it, to less than one burn-in each."""
+    arguments = {"burn_in": 50, "spacing": 1, **SMALL}
+    method = Chains(**judged(Ising(4, 0.3)), kernel=LatticeMetropolis(), **arguments)
+    method.budget = {"energy_evaluations": 60_000.0}
+    logged = run(method, n_test_batches)
+    spent = logged["energy_evaluations"] * logged["n_samples"]
+    a_burn_in = n_test_batches * 64 * 50
+    assert 60_000 - a_burn_in < spent <= 60_000
+    with pytest.raises(UserError, match="burn_in >= 1"):
+        no_burn_in = Chains(Ising(4, 0.3), LatticeMetropolis(), **(arguments | {"burn_in": 0}))
+        no_burn_in.budget = method.budget
+        run(no_burn_in)
+
+
 @pytest.mark.parametrize(
     "bad",
     [

@@ -27,6 +27,9 @@ class Chains(TargetSampler):
     The defaults are those of the published Metropolis rows of DASBS, in single proposals: 114
     sweeps at L = 24, which do not equilibrate below the critical temperature.
 
+    A run's ``budget["energy_evaluations"]`` is shared evenly among its ensembles: the burn-in is
+    repeated while the ensemble's share has room for one more and for the collection after it.
+
     Args:
         target: the law, such as an Ising or Potts model.
         kernel: Markov kernel that leaves the target invariant.
@@ -78,8 +81,11 @@ class Chains(TargetSampler):
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
         """One ensemble of ``n`` chains: ``n * collections`` samples."""
+        limit = self.budget.get("energy_evaluations")
+        if limit is not None and not self.burn_in:
+            raise UserError("chains with a budget repeat the burn-in: set burn_in >= 1")
         began, x, cost, moves = time.monotonic(), self.start(n, generator), Cost(), 0
-        while moves == 0 or time.monotonic() - began < (self.seconds or 0):
+        while moves == 0 or self._has_room(n, moves, cost, time.monotonic() - began):
             x, info = self.kernel(self.target, x, self.burn_in, generator)
             cost += info.cost
             moves += self.burn_in
@@ -88,6 +94,16 @@ class Chains(TargetSampler):
         _, kept, spent = self.collect(x, self.spacing, generator)
         moves += self.collections * self.spacing
         return self.ensemble(kept, cost + spent, {"moves_per_chain": float(moves)})
+
+    def _has_room(self, n: int, moves: int, cost: Cost, seconds: float) -> bool:
+        """Whether ``n`` chains that made ``moves`` at ``cost`` may repeat their burn-in."""
+        limit = self.budget.get("energy_evaluations")
+        if limit is None:
+            return seconds < (self.seconds or 0)
+        if self.seconds and seconds >= self.seconds:
+            return False
+        to_come = self.burn_in + self.collections * self.spacing
+        return n * cost.energy_evaluations * (1 + to_come / moves) <= limit / self._count
 
     def collect(
         self, x: Tensor, spacing: int, generator: torch.Generator

@@ -1,0 +1,72 @@
+"""Compositions by Hydra, kept on disk between calls.
+
+Composing takes a tenth of a second, and the tables of all papers together need hundreds. What is
+kept is the composition before any formula is resolved, which depends on nothing but the content of
+the configuration files: a change in any of them makes all that was kept useless, and is seen.
+"""
+
+import contextlib
+import functools
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import hydra
+import omegaconf
+from omegaconf import DictConfig, OmegaConf
+
+from jumpbench.errors import UserError
+from jumpbench.files import write_atomic
+from jumpbench.paths import outputs_root
+
+
+def kept(
+    compose: Callable[[], DictConfig], roots: Sequence[Path], name: Sequence[str]
+) -> DictConfig:
+    """What ``compose`` gives, from disk if an earlier call composed the same ``name``.
+
+    Nothing is written where there is no outputs folder yet, or where it cannot be written.
+    """
+    path = _folder(tuple(roots)) / f"{_digest(json.dumps(list(name)))}.json"
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["name"] == list(name):
+            return _config(found["config"])
+    config = compose()
+    raw = OmegaConf.to_container(config, resolve=False)
+    text = json.dumps({"name": list(name), "config": raw}, default=str)
+    # Keys that are no text, and values that json has no form for, come back as something else.
+    if json.loads(text)["config"] == raw and outputs_root().is_dir():
+        with contextlib.suppress(OSError, UserError):
+            write_atomic(path, text)
+    return config
+
+
+def forget() -> None:
+    """Look at the configuration files again."""
+    _folder.cache_clear()
+
+
+@functools.cache
+def _folder(roots: tuple[Path, ...]) -> Path:
+    """One folder for each content of the configuration files, and each version of what reads it."""
+    content = hashlib.sha256(f"{hydra.__version__} {omegaconf.__version__}".encode())
+    for root in roots:
+        for file in sorted(root.rglob("*.yaml")):
+            content.update(f"\n{root} {file.relative_to(root)}\n".encode())
+            content.update(file.read_bytes())
+    return outputs_root() / ".composed" / content.hexdigest()[:16]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _config(raw: Any) -> DictConfig:
+    config = OmegaConf.create(raw)
+    if not isinstance(config, DictConfig):
+        raise TypeError("a composition is a mapping")
+    OmegaConf.set_struct(config, True)
+    return config
