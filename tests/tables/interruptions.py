@@ -154,7 +154,10 @@ def interrupt_everywhere(run: Run, every: int = 1) -> tuple[int, list[str]]:
         found, drawn = measured(run.folder)
         tried += 1
         same = found == expected and drawn.keys() == samples.keys()
-        if not same or any(not torch.equal(drawn[k], v) for k, v in samples.items()):
+        same = same and all(torch.equal(drawn[k], v) for k, v in samples.items())
+        said = "same" if same else "DIFFERENT"
+        print(f"  {run.name}, {point.hook} {point.nth}: {said}", flush=True)
+        if not same:
             changed = {k: (v, found.get(k)) for k, v in expected.items() if found.get(k) != v}
             different.append(f"{run.name}: {point}: {changed}")
     return tried, different

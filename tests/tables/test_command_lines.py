@@ -61,7 +61,9 @@ def test_nearest_names_are_offered(project, capsys):
     assert "did you mean 'toy/coins'" in capsys.readouterr().err
 
 
-def test_a_launcher_whose_engine_is_absent_says_how_to_install_it(project, capsys, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert main(["table", "toy/coins", "launcher=ray"]) == 2
-    assert "pip install 'jumpbench[ray]'" in capsys.readouterr().err
+def test_a_launcher_of_a_later_version_is_refused(project, capsys):
+    for name in ("ray", "slurm"):
+        assert main(["table", "toy/coins", f"launcher={name}"]) == 2
+        shown = capsys.readouterr().err
+        assert f"launcher={name} is not part of this version; use launcher=serial" in shown
+    assert not (project / "outputs").exists()

@@ -24,7 +24,7 @@ def start(project, *arguments, limit=None):
     )  # fmt: skip
 
 
-def wait_for(condition, process, seconds=90):
+def wait_for(condition, process, seconds=300):
     end = time.monotonic() + seconds
     while time.monotonic() < end and process.poll() is None:
         if condition():
@@ -71,7 +71,7 @@ def test_two_calls_at_once_make_each_run_once(project):
     coin = project / "conf/experiment/toy/coin.yaml"
     coin.write_text(coin.read_text().replace("sleep: 0.0", "sleep: 1.0"))
     both = [start(project, "table", "toy/coins", "scale=smoke", "rows=fair,biased") for _ in "ab"]
-    outputs = [process.communicate(timeout=120)[0] for process in both]
+    outputs = [process.communicate(timeout=400)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0], outputs
     made = (project / "trace").read_text().splitlines()
     assert sorted(made) == sorted(["0.5 0", "0.5 0", "0.9 0", "0.9 0"])  # two sizes of each coin

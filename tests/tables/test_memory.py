@@ -1,10 +1,14 @@
-"""Freed memory stays with the process of a run."""
+"""Freed memory stays with the process of a run, and nothing else does."""
 
+import gc
 import os
 import subprocess
 import sys
 
 import pytest
+
+from jumpbench.tables.attempt import Job, Outcome, attempt
+from jumpbench.tables.plan import plan_run
 
 # Megabytes that glibc holds more after ten blocks came and went than before. Its own books: page
 # faults depend on what happens to lie above the blocks. Blocks just below the largest size that
@@ -61,3 +65,20 @@ def test_settings_of_the_environment_win():
     kept, agreed = probe(keep=True, MALLOC_TRIM_THRESHOLD_="100000")
     assert not agreed
     assert kept < 30
+
+
+def test_a_run_leaves_nothing_of_itself_in_the_process(project):
+    """What a run constructs goes with it, however many runs one process makes."""
+    from lightning import LightningModule, Trainer
+
+    def alive():
+        gc.collect()
+        found = [o for o in gc.get_objects() if isinstance(o, (Trainer, LightningModule))]
+        return len(found)
+
+    before = alive()
+    for seed in range(3):
+        run = plan_run("toy/walk", (), seed)
+        assert attempt(Job(run.folder, run.placed())).outcome is Outcome.FINISHED
+        # Lightning may hold the last one.
+        assert alive() - before <= 2

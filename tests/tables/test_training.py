@@ -65,6 +65,22 @@ def test_it_fails_before_the_test_at_the_latest(walk, monkeypatch, capsys):
     assert status == 1 and "training diverged by step 20" in capsys.readouterr().err
 
 
+def test_what_a_step_raises_is_told_as_divergence_where_the_weights_are_beyond_use(
+    walk, monkeypatch, capsys
+):
+    def raises(self, batch, index):
+        self.position.data.fill_(1e30 if self.sleep == 0.0 else 1.0)
+        raise ValueError("the flux is NaN")
+
+    monkeypatch.setattr(Meets, "training_step", raises)
+    assert walk()[0] == 1
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "training diverged by step 0: 1 of 1 weight tensors" in shown
+    assert "(the flux is NaN)" in shown
+    assert walk("method.sleep=0.001")[0] == 1
+    assert "ValueError: the flux is NaN" in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_loss_that_is_not_finite_fails_though_weights_are(walk, monkeypatch, capsys):
     def lost(self, batch, index):
         self.log("train/loss", torch.tensor(float("inf")))

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from omegaconf import DictConfig, OmegaConf
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import outputs_root
+
+CONTENTS = 5
+"""Of so many contents of the configuration files compositions are kept."""
 
 
 def kept(
@@ -40,8 +44,18 @@ def kept(
     # Keys that are no text, and values that json has no form for, come back as something else.
     if json.loads(text)["config"] == raw and outputs_root().is_dir():
         with contextlib.suppress(OSError, UserError):
+            if not path.parent.is_dir():
+                _make_room(path.parent.parent)
             write_atomic(path, text)
     return config
+
+
+def _make_room(folder: Path) -> None:
+    """Keep what is of the last few contents of the configuration files."""
+    if folder.is_dir():
+        oldest_first = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)
+        for old in oldest_first[: -(CONTENTS - 1)]:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def forget() -> None:

@@ -150,15 +150,23 @@ class _RunJob:
 
     def fit(self) -> None:
         from jumpbench.tables.checkpoints import LAST, resume_point
+        from jumpbench.tables.training import diverged
 
         checkpoints = self.folder / "checkpoints"
         resumed = resume_point(checkpoints, self.hash)
-        self.trainer.fit(
-            self.method,
-            datamodule=self.data,
-            ckpt_path=str(resumed) if resumed else None,
-            weights_only=True,
-        )
+        try:
+            self.trainer.fit(
+                self.method,
+                datamodule=self.data,
+                ckpt_path=str(resumed) if resumed else None,
+                weights_only=True,
+            )
+        except Exception as error:
+            known = _users_error(error)
+            beyond = known or diverged(self.method, self.trainer.global_step, error)
+            if known or beyond is None:
+                raise
+            raise beyond from error
         with disk_errors(checkpoints):
             self.trainer.save_checkpoint(checkpoints / LAST)
         spent = self.method.spent

@@ -108,18 +108,40 @@ class FiniteTraining(Callback):
         if wrong:
             raise Diverged(
                 f"training diverged by step {self._looked}: {', '.join(wrong)}; "
-                "a lower learning rate (method.optimizer.lr) may help"
+                "a lower learning rate may help"
             )
+
+
+ABSURD = 1e12
+"""A weight that large is none: float32 leaves nothing of what it is added to."""
 
 
 def not_finite(module: torch.nn.Module) -> int:
     """Number of parameter tensors with an infinite or undefined entry; one transfer per device."""
+    return int((~largest_entries(module).isfinite()).sum())
+
+
+def largest_entries(module: torch.nn.Module) -> torch.Tensor:
+    """The largest absolute entry of every parameter tensor."""
     parameters = [p.detach() for p in module.parameters() if p.is_floating_point() and p.numel()]
     if not parameters:
-        return 0
+        return torch.zeros(0)
     # A sum of squares may overflow where all entries are finite; the largest entry cannot.
-    largest = torch._foreach_norm(parameters, math.inf)
-    return int((~torch.stack([x.float() for x in largest]).isfinite()).sum())
+    return torch.stack([x.float() for x in torch._foreach_norm(parameters, math.inf)])
+
+
+def diverged(module: torch.nn.Module, step: int, error: Exception) -> Diverged | None:
+    """What ``error``, raised in training, comes from, if the weights are beyond use."""
+    largest = largest_entries(module)
+    beyond = int((~(largest < ABSURD)).sum())
+    if not beyond:
+        return None
+    what = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    return Diverged(
+        f"training diverged by step {step}: {beyond} of {len(largest)} weight tensors are not "
+        f"finite or above {ABSURD:g} ({what[:120] or type(error).__name__}); "
+        "a lower learning rate may help"
+    )
 
 
 class Budget(Callback):
