@@ -38,12 +38,14 @@ def page() -> Path:
     if not rows:
         raise UserError("no table has been made yet; make one with: jumpbench table SLUG/TABLE")
     body = (
-        "<!doctype html><html lang='en'><meta charset='utf-8'><title>jumpbench</title><style>"
+        "<!doctype html><html lang='en'><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width'><title>jumpbench</title><style>"
         "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}"
         "table{border-collapse:collapse}th,td{padding:.4rem .9rem;text-align:left;"
-        "border-bottom:1px solid #e3e7ec}</style><h1>jumpbench: tables made here</h1><table>"
+        "border-bottom:1px solid #e3e7ec}</style><h1>jumpbench: tables made here</h1>"
+        "<div style='overflow-x:auto'><table>"
         "<tr><th>table</th><th>id</th><th>scale</th><th>what it is</th>"
-        f"<th>cells, verdicts, claims</th></tr>{''.join(rows)}</table></html>"
+        f"<th>cells, verdicts, claims</th></tr>{''.join(rows)}</table></div></html>"
     )
     path = outputs_root() / "report" / "index.html"
     write_atomic(path, body)
