@@ -18,10 +18,10 @@ from jumpbench.tables.spec import load
 
 STEPS = 4
 SHORT = (
-    "method.n_steps=3", "method.refresh_every=1", "method.controller_steps=1",
-    "method.corrector_steps=1", "method.chains_per_batch=8",
+    "method.n_steps=3", "method.controller.refresh_every=1", "method.controller.steps=1",
+    "method.corrector.steps=1", "method.chains_per_batch=8",
 )  # fmt: skip
-CHAINS = ("method.burn_in=2", "method.collections=4", "method.spacing=1")
+CHAINS = ("method.burn_in=2", "++method.collections=4", "method.spacing=1")
 
 
 def smoke(table, row, *overrides):
@@ -33,7 +33,7 @@ def smoke(table, row, *overrides):
 RUNS = {
     # As published: transformers, 24x24 and 16x16 lattices, the buffer's size.
     "ising": partial(plan_run, "dasbs/ising", SHORT),
-    "potts": partial(plan_run, "dasbs/potts", (*SHORT, "+regime=potts_low_text")),
+    "potts": partial(plan_run, "dasbs/potts", (*SHORT, "+regime=potts_low")),
     "probes": partial(smoke, "dasbs/exact", "DASBS"),
     "memoryless": partial(smoke, "dasbs/figure1", "AM with reweighting"),
     "leaps": partial(smoke, "dasbs/table2", "LEAPS"),

@@ -8,11 +8,10 @@
   trajectories of 64 steps and 100 steps of 128 pairs. Wanted: 2.5 times.
 - The same epoch in bf16, for information.
 - Both streams in one batched pass against two separate ones.
-- Resampling 10,000 particles against a loop over particles. Wanted: 50 times.
+- Resampling 10,000 particles against one search per particle. Wanted: 50 times.
 """
 
 import argparse
-import random
 from typing import Any
 
 import torch
@@ -134,15 +133,12 @@ def resampling(device: str, particles: int) -> dict[str, Any]:
     generator = torch.Generator(device).manual_seed(0)
 
     def loop() -> None:
-        weights = log_weights[0].softmax(0).tolist()
-        start, ancestors, running, m = random.random(), [], weights[0], 0
+        cumulative = log_weights[0].double().softmax(0).cumsum(0)
+        start = torch.rand((), generator=generator, device=device, dtype=torch.float64)
+        ancestors = []
         for j in range(particles):
-            position = (start + j) / particles
-            while running < position and m < particles - 1:
-                m += 1
-                running += weights[m]
-            ancestors.append(m)
-        torch.tensor(ancestors)
+            ancestors.append(torch.searchsorted(cumulative, (start + j) / particles))
+        torch.stack(ancestors)
 
     name = f"systematic resampling of {particles} particles"
     return compare(name, lambda: systematic(log_weights, generator), loop)

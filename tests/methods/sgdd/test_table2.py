@@ -3,17 +3,21 @@
 import pytest
 import torch
 
+from jumpbench.methods.sgdd.baselines.dps import DPS
+from jumpbench.methods.sgdd.baselines.smc import SMC
 from jumpbench.methods.sgdd.baselines.svdd import SVDD
 from jumpbench.methods.sgdd.likelihood_step import MetropolisStep
 from jumpbench.methods.sgdd.likelihoods import Reward
-from jumpbench.methods.sgdd.prior import clean_grid
+from jumpbench.methods.sgdd.prior import ScorePrior, clean_grid
 from jumpbench.methods.sgdd.problems.grid import SumReading
 from jumpbench.methods.sgdd.product_prior import ProductPrior
 from jumpbench.methods.sgdd.sampler import SplitGibbs
 from jumpbench.methods.sgdd.schedule import consistent_penalty, endpoint_times, printed_penalty
 from jumpbench.metrics.histogram import hellinger as hellinger_distance
 from jumpbench.metrics.histogram import pair_counts, sampling_floor, total_variation
+from jumpbench.samplers.cost import Meter, metered
 
+GENERATOR = torch.Generator().manual_seed(0)
 BANDS = {2: (0.121, 0.010, 0.102, 0.013), 5: (0.215, 0.010, 0.231, 0.016)}
 BANDS[10] = (0.335, 0.012, 0.363, 0.017)
 
@@ -110,3 +114,27 @@ def test_sites_follow_their_exact_law(length, prior_first, penalty):
         assert len(z) > 20
         assert z.abs().max() < 4.5
         assert (z**2).mean() == pytest.approx(1, abs=0.9)  # sd of a mean of 20 squares: 0.32
+
+
+@pytest.mark.parametrize(
+    ("sampler", "counted", "all_calls"),
+    [
+        (SplitGibbs(10, 20, MetropolisStep(10)), 200, 210),
+        (SVDD(20, 128, 2, 3), 128 + 60 * (127 * 2 + 1), 23_049),
+        (SVDD(100, 128, 2, 3), 128 + 300 * (127 * 2 + 1), 114_729),
+        (SMC(20, 128, 4, 3), 20 * (128 + 3 * (127 * 4 + 1)), 40_721),
+        (DPS(100, 1), 100 * 100, 19_901),
+    ],
+)
+def test_network_evaluations_by_the_papers_count_and_in_full(sampler, counted, all_calls):
+    """HK for SGDD: a denoising draw after reverse steps is free; the cost counts it."""
+    target = SumReading(2)
+    prior = ProductPrior(target.law, 2)
+    draws = sampler(prior, target.likelihood(), torch.Generator().manual_seed(0), 2)
+    assert draws.extras["counted_evaluations"].tolist() == [counted, counted]
+    assert draws.cost.network_evaluations == all_calls
+    # A network is put through as many states.
+    meter = Meter()
+    black_box = ScorePrior(metered(prior.score, meter, "network"), prior.process, 2)
+    few = SplitGibbs(3, 4, MetropolisStep(2))(black_box, target.likelihood(), GENERATOR, 5)
+    assert meter.network == 5 * few.cost.network_evaluations == 5 * 3 * (4 + 1)
