@@ -40,6 +40,8 @@ TRAINED = {
     "error-free DiffSort": ("symmetric_diffusers/table2", "Error-free*", None, []),
     "Gumbel-Sinkhorn": ("symmetric_diffusers/table1", "Gumbel*", None, []),
     "SEDD": ("symmetric_diffusers/table5", "SEDD", None, []),
+    "Blackout": ("blackout/exact", "Instantaneous loss, nearest", None, []),
+    "DNFS": ("dnfs/exact", "DNFS", None, []),
     "tours": ("symmetric_diffusers/table4", "SymmetricDiffusers*", None, []),
 }
 

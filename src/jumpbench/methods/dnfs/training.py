@@ -89,7 +89,8 @@ class FlowTraining(SeededNetworks):
         return self.all_gather(estimate).mean(0)
 
     def _record(self, paths: Paths) -> None:
-        losses = torch.stack(self._losses) if self._losses else paths.slopes.new_tensor([torch.nan])
+        none_yet = not self._losses
+        losses = paths.slopes.new_tensor([torch.nan]) if none_yet else torch.stack(self._losses)
         self._losses = []
         point = {
             "slope_std": paths.slopes.std(1).mean(),
@@ -101,6 +102,8 @@ class FlowTraining(SeededNetworks):
                           strict=True))  # fmt: skip
         for name, value in {"step": float(self.global_step), **values}.items():
             self.curves.setdefault(name, []).append(value)
+        if none_yet:  # the first roll-out: a logged loss that is no number ends a run as diverged
+            del values["loss"]
         self.log_dict({f"train/{name}": value for name, value in values.items()})
 
     def further_results(self) -> dict[str, float]:
