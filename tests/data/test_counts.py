@@ -32,9 +32,7 @@ def test_an_epoch_holds_every_row_once_and_batches_repeat():
     )
     assert again[0]["counts"].dtype == torch.uint8
     other = batches(Ladder(batch_size=5, seed=4), 4)
-    assert any(
-        not torch.equal(a["labels"], b["labels"]) for a, b in zip(again, other, strict=True)
-    )
+    assert any(not torch.equal(a["labels"], b["labels"]) for a, b in zip(again, other, strict=True))
 
 
 def test_half_of_the_training_counts_are_mirrored():

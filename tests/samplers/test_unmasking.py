@@ -89,9 +89,7 @@ def true_conditionals(target):
 
 def test_true_conditionals_give_constant_weights_equal_to_z():
     target = Table()
-    x, log_q = unmask(
-        true_conditionals(target), LENGTH, N, 200, torch.Generator().manual_seed(3)
-    )
+    x, log_q = unmask(true_conditionals(target), LENGTH, N, 200, torch.Generator().manual_seed(3))
     log_weights = target.log_prob(x) - log_q
     expected = target.table.logsumexp(0)
     torch.testing.assert_close(log_weights, expected.expand(200), atol=1e-5, rtol=1e-5)

@@ -32,8 +32,7 @@ def test_cells_are_means_over_the_seeds_that_are_there(table):
     assert (cell.n_seeds, cell.n_samples, cell.perfect) == (3, 100, pytest.approx(0.1))
     assert cell.status == "measured" and cell.run_ids == [r.id for r in grid[0].runs]
     assert [(v.seed, v.value, v.run) for v in cell.values] == [
-        (run.seed, value, run.id)
-        for run, value in zip(grid[0].runs, (0.5, 0.6, 0.7), strict=True)
+        (run.seed, value, run.id) for run, value in zip(grid[0].runs, (0.5, 0.6, 0.7), strict=True)
     ]
     assert Cell.from_json(json.loads(json.dumps(cell.as_json())), "here") == cell
 

@@ -185,9 +185,7 @@ def generated_tsp(size: int, length: int, split: str) -> tuple[Tensor, Tensor]:
     return points, counter_clockwise(points, solve_tours(points, generator))
 
 
-def viewed(
-    points: Tensor, tours: Tensor, symmetry: Tensor, start: Tensor
-) -> tuple[Tensor, Tensor]:
+def viewed(points: Tensor, tours: Tensor, symmetry: Tensor, start: Tensor) -> tuple[Tensor, Tensor]:
     """Instances (B, n, 2) in another view, with their tours, again counter-clockwise from city 0.
 
     The bits of ``symmetry`` (B,) mirror x, mirror y, exchange the axes; city ``start`` (B,) becomes

@@ -148,9 +148,7 @@ class InceptionScores(Evaluation):
             raise UserError(f"{path} is missing: finish the run that makes the reference")
         reference = torch.load(path, map_location="cpu", weights_only=True)
         return {
-            "fid": frechet_distance(
-                *moments.compute(), reference["mean"], reference["covariance"]
-            ),
+            "fid": frechet_distance(*moments.compute(), reference["mean"], reference["covariance"]),
             "is": inception_score(probabilities),
             "fid_samples": float(moments.count),
             "fid_reference": float(reference["reference_count"]),

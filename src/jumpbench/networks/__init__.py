@@ -19,8 +19,7 @@ __getattr__, __all__ = lazy_names(
         "locally_equivariant": "LocallyEquivariantConvolution LocallyEquivariantPerceptron",
         "ncsnpp": "NCSNpp",
         "object_encoders": (
-            "DigitwiseEncoder IntegerEncoder NumberEncoder PieceEncoder PointFeatures "
-            "ScalarEncoder"
+            "DigitwiseEncoder IntegerEncoder NumberEncoder PieceEncoder PointFeatures ScalarEncoder"
         ),
         "object_scores": "ObjectScores",
         "permutation_transformer": "PermutationTransformer",

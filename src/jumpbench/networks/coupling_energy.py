@@ -14,9 +14,7 @@ class CouplingEnergy(nn.Module):
         std: of the initial entries.
     """
 
-    def __init__(
-        self, length: int, n_states: int = 2, l1: float = 0.05, std: float = 0.01
-    ) -> None:
+    def __init__(self, length: int, n_states: int = 2, l1: float = 0.05, std: float = 0.01) -> None:
         super().__init__()
         if n_states != 2:
             raise ValueError(f"spins have two states, not {n_states}")

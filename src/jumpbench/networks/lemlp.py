@@ -1,6 +1,6 @@
 """leMLP: hollow linear maps between sites (DNFS, Ou et al. 2025, appendix C).
 
-    H = sum over k of silu(W^k X + b^k + e_t),   W^k (D, D) with zero diagonal, acting over sites.
+H = sum over k of silu(W^k X + b^k + e_t),   W^k (D, D) with zero diagonal, acting over sites.
 """
 
 import torch

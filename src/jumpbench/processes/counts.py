@@ -49,9 +49,7 @@ class CountProcess(Process):
     ) -> Tensor:
         """States from the law of infinite time."""
 
-    def reverse_rates(
-        self, x: Tensor, t: Tensor | float, start: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def reverse_rates(self, x: Tensor, t: Tensor | float, start: Tensor) -> tuple[Tensor, Tensor]:
         """Rates of x -> x + 1 and x -> x - 1 of the process run backwards, given X_0.
 
         An event is undone with nu(origin) p(origin, t | start) / p(x, t | start): a birth backwards

@@ -71,9 +71,7 @@ class PureDeath(CountProcess):
         """The smallest integer type that holds counts up to M."""
         return torch.uint8 if self.maximum < 256 else torch.int32
 
-    def reverse_rates(
-        self, x: Tensor, t: Tensor | float, start: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def reverse_rates(self, x: Tensor, t: Tensor | float, start: Tensor) -> tuple[Tensor, Tensor]:
         survival, loss = survival_of(t, x)
         births = (start.double() - x.double()) * survival / loss
         return births, torch.zeros_like(births)

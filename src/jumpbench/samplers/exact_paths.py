@@ -115,4 +115,3 @@ def gillespie(
         next_piece = lengths[piece.clamp(max=n_pieces - 1)]
         left = torch.where(happens, left - wait, next_piece)
     return x, JumpInfo(jumps, torch.zeros_like(jumps), events)
-

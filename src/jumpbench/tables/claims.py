@@ -66,9 +66,7 @@ def evaluate(
         holds, detail = None, claim.reason or ""
         if claim.check is not None:
             why = not_judged or unfit(claim, table.scales[scale])
-            holds, detail = (
-                (None, why) if why else decide(table, _tree(table, claim, measured))
-            )
+            holds, detail = (None, why) if why else decide(table, _tree(table, claim, measured))
         results.append(
             {"id": claim.id, "text": claim.text, "holds": holds, "detail": detail,
              "in_print": in_print(table, claim)}
@@ -126,9 +124,7 @@ def in_print(table: Table, claim: Claim) -> str | None:
 
     tree = _tree(table, claim, printed)
     leaves = list(tree.leaves())
-    signs = {
-        id(leaf): None if leaf.lacking or leaf.is_tie else leaf.gap > 0 for leaf in leaves
-    }
+    signs = {id(leaf): None if leaf.lacking or leaf.is_tie else leaf.gap > 0 for leaf in leaves}
     absent = sum(bool(leaf.lacking) for leaf in leaves)
     if absent == len(leaves):
         return "not printed"

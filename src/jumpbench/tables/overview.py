@@ -124,9 +124,7 @@ def print_status(table_id: str, selection: Selection, as_json: bool = False) -> 
     return count["done"] == len(runs)
 
 
-def make_run(
-    experiment: str, overrides: Sequence[str], launcher: str, fresh: bool = False
-) -> bool:
+def make_run(experiment: str, overrides: Sequence[str], launcher: str, fresh: bool = False) -> bool:
     """Make one run with what it needs, and print its metrics; ``fresh``: also if it is finished."""
     run = plan_run(experiment, expanded(overrides))
     runner = make_launcher(launcher)

@@ -184,7 +184,7 @@ def _recorded(table: Table, scale: str) -> str:
     content = read_record(table.id, scale)
     view = recorded_view(table, content)
     tail = f"Regenerate with `{command_of(content)}`. {made_by(content['provenance'])}.\n"
-    return f"<a id=\"{_anchor(table.id, scale)}\"></a>\n\n{to_markdown(view, 2)}\n{tail}"
+    return f'<a id="{_anchor(table.id, scale)}"></a>\n\n{to_markdown(view, 2)}\n{tail}'
 
 
 def _anchor(table_id: str, scale: str) -> str:

@@ -206,8 +206,8 @@ def _table(table_id: str, raw: dict[str, Any], path: Path) -> Table:
             }
     own = path.resolve()
     suites = (suite_root() / "reproduce" / f"{table_id}.yaml").resolve()
-    values["foreign"] = suites.is_file() and own != suites and (
-        own.read_bytes() != suites.read_bytes()
+    values["foreign"] = (
+        suites.is_file() and own != suites and (own.read_bytes() != suites.read_bytes())
     )
     published = dict(_published(raw.get("published") or {}))
     try:

@@ -53,9 +53,7 @@ class LogProbDelta:
 
     def __call__(self, x: Tensor, site: Tensor, token: Tensor) -> Tensor:
         shape = (x.shape[0], -1)
-        self._proposed = self._evaluated(
-            x.scatter(1, site.view(shape), token.view(shape))
-        )
+        self._proposed = self._evaluated(x.scatter(1, site.view(shape), token.view(shape)))
         return self._proposed - self.current
 
     def _evaluated(self, x: Tensor) -> Tensor:

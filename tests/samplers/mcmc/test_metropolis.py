@@ -47,9 +47,7 @@ def test_multi_site_with_a_cached_log_prob_follows_its_matrix(enumerated, rng, n
     matrix = target.accept(uniform_proposal(target, n_sites))
     target.assert_reversible(matrix)
 
-    target.assert_follows(
-        lambda x, n: MultiSiteMetropolis(n_sites)(target, x, n, rng), matrix, 3
-    )
+    target.assert_follows(lambda x, n: MultiSiteMetropolis(n_sites)(target, x, n, rng), matrix, 3)
 
 
 def test_cached_log_prob_in_the_single_site_kernel(enumerated, rng):

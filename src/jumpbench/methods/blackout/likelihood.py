@@ -116,7 +116,5 @@ def bound(
         u = (torch.randperm(batch, generator=generator, device=start.device) + u) / batch
         k = (2 + ((part + u) * width).floor().long()).clamp(max=grid.steps)
         total = total + term(k) * width
-    last = prior_divergence(
-        start, process.maximum, float(grid.survival[-1]), float(grid.loss[-1])
-    )
+    last = prior_divergence(start, process.maximum, float(grid.survival[-1]), float(grid.loss[-1]))
     return total + last.flatten(1).sum(1)

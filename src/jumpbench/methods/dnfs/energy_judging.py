@@ -15,9 +15,7 @@ from jumpbench.targets.energy_network import EnergyNetwork
 _CHUNK = 2**14
 
 
-def uniform_log_z(
-    law: EnergyNetwork, n: int, generator: torch.Generator
-) -> tuple[float, float]:
+def uniform_log_z(law: EnergyNetwork, n: int, generator: torch.Generator) -> tuple[float, float]:
     """log Z from ``n`` uniform states, log mean exp(-E) + D log N, and the estimate's ESS.
 
     Z is unbiased and log Z low on average: a likelihood made of it can fall below the entropy.

@@ -31,9 +31,7 @@ class ShuffleDistances(Method):
         times = range(1, self.max_steps + 1)
         curve = {t: float(tv_to_uniform(self.n, t)) for t in times}
         below = [t for t, value in curve.items() if value <= self.threshold]
-        pairs = {
-            f"tv@{s},{t}": float(tv_between(self.n, t, s)) for t in times for s in range(1, t)
-        }
+        pairs = {f"tv@{s},{t}": float(tv_between(self.n, t, s)) for t in times for s in range(1, t)}
         first = below[0] if below else self.max_steps + 1
         return {f"tv@{t}": value for t, value in curve.items()} | pairs | {"first_below": first}
 

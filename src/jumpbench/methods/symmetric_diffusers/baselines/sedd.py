@@ -39,9 +39,7 @@ class Sedd(ScoreTraining):
         seed: int = 0,
     ) -> None:
         process, schedule = UniformProcess(n_states), LogLinear()
-        super().__init__(
-            network, process, optimizer, rate, schedule, steps, 0, evaluation, seed
-        )
+        super().__init__(network, process, optimizer, rate, schedule, steps, 0, evaluation, seed)
 
     def clean_states(self, batch: Batch) -> Tensor:
         return apply(batch["order"], batch["objects"])
