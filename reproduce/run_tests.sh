@@ -1,6 +1,18 @@
 #!/usr/bin/env bash
 # Run the tests: reproduce/run_tests.sh [pytest arguments]
+# Without arguments, all of them: the slow ones in a second process beside the quick ones.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 environment test || exit
-cd "$root" && exec "$venv/bin/python" -m pytest "$@"
+cd "$root" || exit
+[ $# -gt 0 ] && exec "$venv/bin/python" -m pytest "$@"
+slow=$(mktemp)
+trap 'kill "$beside" 2>/dev/null; rm -f "$slow"' EXIT
+"$venv/bin/python" -m pytest -m slow -p no:cacheprovider >"$slow" 2>&1 &
+beside=$!
+"$venv/bin/python" -m pytest -m "not slow"
+quick=$?
+wait "$beside"
+late=$?
+cat "$slow"
+[ "$quick" -eq 0 ] && [ "$late" -eq 0 ]
