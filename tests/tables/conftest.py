@@ -16,7 +16,9 @@ def project(tmp_path, monkeypatch):
     monkeypatch.setenv("JUMPBENCH_CONF", str(tmp_path / "conf"))
     monkeypatch.setenv("JUMPBENCH_REPRODUCE", str(tmp_path / "reproduce"))
     monkeypatch.setenv("TOY_TRACE", str(tmp_path / "trace"))
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
+    )
     from jumpbench.tables import plan
 
     plan.forget()

@@ -44,7 +44,7 @@ class ImageScores(Evaluation):
         UserError: images of another size than the reference.
     """
 
-    def __init__(self, classifier: ImageClassifier, folder: str, shown: int = 100) -> None:
+    def __init__(self, classifier: ImageClassifier, folder: str | None, shown: int = 100) -> None:
         self.classifier, self.folder, self.shown = classifier, folder, shown
         self._reference: dict[str, Any] = {}
         self.reset()
@@ -100,6 +100,8 @@ class ImageScores(Evaluation):
 
     def _load(self, images: Tensor) -> dict[str, Any]:
         if not self._reference:
+            if self.folder is None:
+                raise UserError("images are judged by a trained classifier: give its run's folder")
             path = Path(self.folder) / "samples.pt"
             if not path.is_file():
                 raise UserError(f"{path} is missing: finish the run that trains the classifier")
