@@ -1,5 +1,6 @@
 """Images as counts: binarised MNIST, CIFAR-10, CelebA from a folder of aligned pictures."""
 
+from abc import abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +41,13 @@ class Images(CountData):
         self.size, self.generated, self.root = size, generated, root
         self._loaded: dict[bool, tuple[Tensor, Tensor | None]] = {}
 
+    @abstractmethod
     def load(self, train: bool) -> tuple[Tensor, Tensor | None]:
         """Images as published and their labels."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pixels(self, images: Tensor) -> Tensor:
         """Counts (N, C, size, size) from images as published."""
-        raise NotImplementedError
 
     def _part(self, train: bool) -> tuple[Tensor, Tensor | None]:
         if train not in self._loaded:

@@ -34,21 +34,6 @@ class CountProcess(Process):
     def log_marginal(self, x: Tensor, t: Tensor | float, start: Tensor) -> Tensor:
         """log p(X_t = x | X_0 = start); -inf where x cannot be reached."""
 
-    @abstractmethod
-    def sample(
-        self, x: Tensor, t: Tensor | float, generator: torch.Generator | None = None
-    ) -> Tensor:
-        """States a time t after x."""
-
-    @abstractmethod
-    def sample_limit(
-        self,
-        *shape: int,
-        generator: torch.Generator | None = None,
-        device: torch.device | str | None = None,
-    ) -> Tensor:
-        """States from the law of infinite time."""
-
     def reverse_rates(self, x: Tensor, t: Tensor | float, start: Tensor) -> tuple[Tensor, Tensor]:
         """Rates of x -> x + 1 and x -> x - 1 of the process run backwards, given X_0.
 

@@ -1,10 +1,8 @@
 """Maximum cuts, proven optimal by OR-Tools CP-SAT."""
 
-import torch
 from torch import Tensor
 
-from jumpbench.errors import UserError
-from jumpbench.solvers.sat import cp_model, solved
+from jumpbench.solvers.sat import cp_model, for_each_graph, solved
 from jumpbench.targets.graphs import GraphLaw
 
 
@@ -36,11 +34,4 @@ def maximum_cuts(laws: GraphLaw, seconds: float = 60.0) -> Tensor:
     Raises:
         UserError: as :func:`maximum_cut`, naming the graph.
     """
-    sides = torch.zeros(laws.mask.shape, dtype=torch.long)
-    for number, size in enumerate(laws.graphs.sizes.tolist()):
-        try:
-            part = laws.graphs.adjacency[number, :size, :size]
-            sides[number, :size] = maximum_cut(part, seconds)
-        except UserError as error:
-            raise UserError(f"graph {number}: {error}") from None
-    return sides
+    return for_each_graph(laws, maximum_cut, seconds)

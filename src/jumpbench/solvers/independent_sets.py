@@ -1,10 +1,8 @@
 """Maximum independent sets, proven optimal by OR-Tools CP-SAT."""
 
-import torch
 from torch import Tensor
 
-from jumpbench.errors import UserError
-from jumpbench.solvers.sat import cp_model, solved
+from jumpbench.solvers.sat import cp_model, for_each_graph, solved
 from jumpbench.targets.graphs import GraphLaw
 
 
@@ -29,11 +27,4 @@ def maximum_independent_sets(laws: GraphLaw, seconds: float = 60.0) -> Tensor:
     Raises:
         UserError: as :func:`maximum_independent_set`, naming the graph.
     """
-    sets = torch.zeros(laws.mask.shape, dtype=torch.long)
-    for number, size in enumerate(laws.graphs.sizes.tolist()):
-        try:
-            part = laws.graphs.adjacency[number, :size, :size]
-            sets[number, :size] = maximum_independent_set(part, seconds)
-        except UserError as error:
-            raise UserError(f"graph {number}: {error}") from None
-    return sets
+    return for_each_graph(laws, maximum_independent_set, seconds)

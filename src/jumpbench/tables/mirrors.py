@@ -1,6 +1,5 @@
 """Mirrors of a run in an experiment logger (W&B): its configuration, its place in a table."""
 
-import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,7 @@ def mirror(folder: Path, config: dict[str, Any], labels: dict[str, Any], run: st
         else:
             wanted["offline"] = True
     logger = instantiate(wanted, save_dir=str(folder), id=run, _convert_="all")
-    with contextlib.suppress(NotImplementedError):
-        logger.log_hyperparams({**config, **described(config, labels, run)})
+    logger.log_hyperparams({**config, **described(config, labels, run)})
     return [logger]
 
 

@@ -5,6 +5,7 @@ row. Padded nodes hold 0 and contribute nothing to a law.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -121,7 +122,7 @@ def shortest_paths(adjacency: Tensor) -> Tensor:
     return distances
 
 
-class GraphLaw(Target):
+class GraphLaw(Target, ABC):
     """One law a graph. A subclass writes ``score`` (the solution's size) and the two densities.
 
     Args:
@@ -180,17 +181,17 @@ class GraphLaw(Target):
         symbol = torch.arange(2, device=x.device)
         return flip * ((symbol != x.unsqueeze(-1)) & self.mask.unsqueeze(-1))
 
+    @abstractmethod
     def flip_log_ratios(self, x: Tensor) -> Tensor:
         """log nu(x with bit i flipped) - log nu(x), (B, D); of padded nodes anything."""
-        raise NotImplementedError
 
+    @abstractmethod
     def decoded(self, x: Tensor) -> Tensor:
         """A feasible solution (B, D) made of a state."""
-        raise NotImplementedError
 
+    @abstractmethod
     def score(self, x: Tensor) -> Tensor:
         """Size (B,) of a feasible solution."""
-        raise NotImplementedError
 
     def _like(self, graphs: Graphs, beta: float | Tensor) -> "GraphLaw":
         return type(self)(graphs, beta)

@@ -1,5 +1,6 @@
 """Steps of a flow sampler's learner inside Lightning: roll-outs, losses, curves, checkpoints."""
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
@@ -24,7 +25,7 @@ class SeededNetworks(Method):
             return builder(**sizes)
 
 
-class FlowTraining(SeededNetworks):
+class FlowTraining(SeededNetworks, ABC):
     """A method that trains a :class:`Learner`; a subclass makes it and says on what laws.
 
     Artifacts: ``curves``, a point a roll-out: ``step``, the spreads over trajectories of both
@@ -41,13 +42,13 @@ class FlowTraining(SeededNetworks):
         self._losses: list[Tensor] = []
         self._stored: dict[str, Any] | None = None
 
+    @abstractmethod
     def laws(self, batch: Any) -> DiscreteTarget:
         """The target of the next roll-out."""
-        raise NotImplementedError
 
+    @abstractmethod
     def kind(self) -> DiscreteTarget:
         """A target that stored laws are restored as; see :meth:`Learner.restore`."""
-        raise NotImplementedError
 
     def use(self, learner: Learner, refresh_every: int) -> None:
         """Take over a learner, whose evaluations count as this method's."""

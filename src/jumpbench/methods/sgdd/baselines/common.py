@@ -1,12 +1,13 @@
 """What the baselines share: the unconditional sampler's grid, and chunks of chains."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from jumpbench.methods.sgdd.likelihoods import Likelihood
-from jumpbench.methods.sgdd.prior import CLEAN
+from jumpbench.methods.sgdd.prior import CLEAN, Transition
+from jumpbench.samplers.cost import Cost
 
 
 def sampling_times(n_steps: int) -> list[float]:
@@ -32,3 +33,17 @@ def in_chunks(
     likelihood.check_chains(n_chains)
     chains = torch.arange(n_chains, device=device)
     return torch.cat([run(part) for part in chains.split(chunk or n_chains)])
+
+
+def search_cost(
+    denoisers: Sequence[Transition], last: Transition, tried: int, chains: int = 1
+) -> tuple[Cost, int]:
+    """Cost of one sample, and its network evaluations by the paper's rule.
+
+    At every step each of ``chains`` chains takes one reverse step and values ``tried`` states by
+    their clean draws; one chain is denoised at the end.
+    """
+    network = chains * sum(1 + tried * d.network_calls for d in denoisers) + last.network_calls
+    counted = chains * sum(1 + tried * d.counted_calls for d in denoisers)
+    steps = sum(1 + d.network_calls for d in denoisers) + 1
+    return Cost(network, len(denoisers) * chains * tried, steps), counted

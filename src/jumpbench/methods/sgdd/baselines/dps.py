@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.kernels.categorical import sample_categorical
-from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times
+from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times, search_cost
 from jumpbench.methods.sgdd.baselines.site_values import MeanValue, mean_values
 from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
@@ -62,13 +62,8 @@ class DPS:
             return last(x, generator).long()
 
         states = prior.length * (prior.n_states - 1) + 1
-        cost = Cost(
-            sum(1 + states * d.network_calls for d in denoisers) + last.network_calls,
-            self.n_steps * states,
-            sum(1 + d.network_calls for d in denoisers) + 1,
-        )
         samples = in_chunks(run, likelihood, n_chains, self.chunk, generator.device)
-        return drawn(samples, cost, sum(1 + states * d.counted_calls for d in denoisers))
+        return drawn(samples, *search_cost(denoisers, last, states))
 
 
 def drawn_log_ratios(

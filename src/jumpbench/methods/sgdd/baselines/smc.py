@@ -5,12 +5,11 @@ import math
 import torch
 from torch import Tensor
 
-from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times
+from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times, search_cost
 from jumpbench.methods.sgdd.baselines.site_values import mean_values
 from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
-from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.resampling import multinomial, take
 
@@ -67,12 +66,5 @@ class SMC:
             one = torch.randint(self.particles, shape[:1], generator=generator, device=x.device)
             return last(x[torch.arange(len(x), device=x.device), one], generator).long()
 
-        calls = sum(1 + self.n_draws * d.network_calls for d in denoisers)
-        counted = sum(1 + self.n_draws * d.counted_calls for d in denoisers)
-        cost = Cost(
-            self.particles * calls + last.network_calls,
-            self.n_steps * self.particles * self.n_draws,
-            sum(1 + d.network_calls for d in denoisers) + 1,
-        )
         samples = in_chunks(run, likelihood, n_chains, self.chunk, generator.device)
-        return drawn(samples, cost, self.particles * counted)
+        return drawn(samples, *search_cost(denoisers, last, self.n_draws, self.particles))

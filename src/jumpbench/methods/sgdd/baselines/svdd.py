@@ -3,12 +3,11 @@
 import torch
 from torch import Tensor
 
-from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times
+from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times, search_cost
 from jumpbench.methods.sgdd.baselines.site_values import mean_values
 from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
-from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 
 
@@ -58,10 +57,5 @@ class SVDD:
             return last(x, generator).long()
 
         tried = self.candidates * self.n_draws
-        cost = Cost(
-            sum(1 + tried * d.network_calls for d in denoisers) + last.network_calls,
-            self.n_steps * tried,
-            sum(1 + d.network_calls for d in denoisers) + 1,
-        )
         samples = in_chunks(run, likelihood, n_chains, self.chunk, generator.device)
-        return drawn(samples, cost, sum(1 + tried * d.counted_calls for d in denoisers))
+        return drawn(samples, *search_cost(denoisers, last, tried))

@@ -1,0 +1,56 @@
+"""A law on 3 sites of 3 symbols, its masked conditionals, and free logits for all of them."""
+
+import itertools
+
+import torch
+from torch import nn
+
+from jumpbench.targets.base import Target
+
+LENGTH, N = 3, 3
+POWERS = torch.tensor([9, 3, 1])
+
+
+class Table(Target):
+    """An arbitrary positive law on 3 sites of 3 symbols."""
+
+    def __init__(self, seed=0):
+        super().__init__(LENGTH, N)
+        generator = torch.Generator().manual_seed(seed)
+        self.table = torch.randn(N**LENGTH, generator=generator, dtype=torch.float64)
+
+    def log_prob(self, x):
+        return self.table[(x * POWERS).sum(-1)]
+
+
+class TabularLogits(nn.Module):
+    """One free logit per masked state, site and symbol."""
+
+    def __init__(self, scale=1.0, seed=1):
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+        shape = ((N + 1,) * LENGTH) + (LENGTH, N)
+        self.table = nn.Parameter(scale * torch.randn(shape, generator=generator))
+
+    def forward(self, x):
+        return self.table[tuple(x.unbind(-1))]
+
+
+def all_states():
+    return torch.tensor(list(itertools.product(range(N), repeat=LENGTH)))
+
+
+def true_conditionals(target):
+    """Logits of the exact conditional laws for every partly masked state."""
+    logits = TabularLogits()
+    x, law = all_states(), target.table.softmax(0)
+    with torch.no_grad():
+        logits.table.zero_()
+        for masked in itertools.product(range(N + 1), repeat=LENGTH):
+            pattern = torch.tensor(masked)
+            fits = ((x == pattern) | (pattern == N)).all(-1)
+            for site, symbol in itertools.product(range(LENGTH), range(N)):
+                if pattern[site] == N:
+                    mass = law[fits & (x[:, site] == symbol)].sum()
+                    logits.table[(*masked, site, symbol)] = mass.log()
+    return logits
