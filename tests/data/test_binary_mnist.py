@@ -24,7 +24,7 @@ def test_binarised_is_the_published_rule():
 def test_batches():
     data = BinaryMnist(16, generated=50, batch_size=7, test_size=25, test_batch_size=10)
     batches = list(data.test_dataloader())
-    assert [len(batch["label"]) for batch in batches] == [10, 10, 5]
+    assert [len(batch["labels"]) for batch in batches] == [10, 10, 5]
     assert torch.equal(torch.cat([b["number"] for b in batches]), torch.arange(25))
     assert batches[0]["states"].dtype == torch.long and data.length == 256
     assert data.train_batch(0)["states"].shape == (7, 256)
@@ -42,6 +42,6 @@ def test_mnist():
     states = data.split("train")["states"]
     assert states.shape == (60000, 1024)
     first = data.batch("test", torch.arange(2))
-    assert first["label"].tolist() == [7, 2]
+    assert first["labels"].tolist() == [7, 2]
     # Zero border of two pixels on every side
     assert int(states.view(-1, 32, 32)[:, [0, 1, 30, 31]].sum()) == 0

@@ -8,7 +8,7 @@ import torch
 
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.evaluations.images import ImageScores, InceptionScores
-from jumpbench.methods.classifier import Accuracy
+from jumpbench.evaluations.labels import LabelEvaluation
 from jumpbench.metrics.frechet import FeatureMoments, frechet_distance
 from jumpbench.networks.image_classifier import ImageClassifier
 from jumpbench.samplers.draws import Draws
@@ -29,7 +29,7 @@ def trained(tmp_path):
     moments.update(network.judged(reference)[0])
     mean, covariance = moments.compute()
     artifacts = {
-        "weights": network.state_dict(), "mean": mean, "covariance": covariance,
+        "network": network.state_dict(), "mean": mean, "covariance": covariance,
         "reference_count": 300, "nearest": reference,
     }  # fmt: skip
     torch.save(artifacts, tmp_path / "samples.pt")
@@ -127,7 +127,7 @@ def test_fid_and_its_protocol(monkeypatch, tmp_path):
 
 
 def test_accuracy():
-    accuracy = Accuracy()
+    accuracy = LabelEvaluation()
     kept = accuracy.keep({"labels": torch.tensor([1, 2, 3, 3]), "counts": torch.zeros(4, 1)})
     accuracy.update(Draws(torch.tensor([1, 2, 0, 3])), kept)
-    assert accuracy.results() == {"accuracy": 0.75}
+    assert accuracy.results() == {"accuracy": 75.0}

@@ -31,7 +31,7 @@ def binarised(images: Tensor, side: int) -> Tensor:
 
 
 class BinaryMnist(TokenData):
-    """Binary digits of ``side`` x ``side`` pixels, row by row, with ``label``.
+    """Binary digits of ``side`` x ``side`` pixels, row by row, with ``labels``.
 
     Args:
         side: 16, 28 or 32 (see :func:`binarised`).
@@ -61,4 +61,4 @@ class BinaryMnist(TokenData):
             images, labels = generated_digits(self.generated, seed=0 if train else 1)
         else:
             images, labels = load_mnist(train, self.root)
-        return {"states": binarised(images, self.side), "label": labels.long()}
+        return {"states": binarised(images, self.side), "labels": labels.long()}

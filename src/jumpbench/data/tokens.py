@@ -19,7 +19,7 @@ class TokenData(LightningDataModule, ABC):
     """Base of DataModules of sequences of fixed length over a fixed alphabet.
 
     A batch is a dict of tensors: ``states`` (B, D) ``long``, ``number`` (B,) the sequences' places
-    in their split, and what else the data has (``label``). Training batches are drawn with
+    in their split, and what else the data has (``labels``). Training batches are drawn with
     replacement by the number of the step, so that a resumed run goes on where it stopped; test
     batches are the first ``test_size`` sequences of the test split, in order.
 

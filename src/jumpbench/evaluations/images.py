@@ -106,7 +106,7 @@ class ImageScores(Evaluation):
             if not path.is_file():
                 raise UserError(f"{path} is missing: finish the run that trains the classifier")
             self._reference = torch.load(path, map_location="cpu", weights_only=True)
-            self.classifier.load_state_dict(self._reference["weights"])
+            self.classifier.load_state_dict(self._reference["network"])
         nearest = self._reference["nearest"]
         if len(nearest) and nearest.shape[1:] != images.shape[1:]:
             raise UserError(

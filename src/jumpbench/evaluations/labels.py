@@ -9,19 +9,19 @@ from jumpbench.samplers.draws import Draws
 
 
 class LabelEvaluation(Evaluation):
-    """``accuracy``: percentage of the samples (B, 1) that equal the batch's ``label`` (B,)."""
+    """``accuracy``: percentage of the samples (B,) that equal the batch's ``labels``."""
 
     def __init__(self) -> None:
         self.reset()
 
     def keep(self, batch: Any) -> dict[str, Tensor]:
-        return {"label": batch["label"]}
+        return {"labels": batch["labels"]}
 
     def reset(self) -> None:
         self.right = self.total = 0
 
     def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
-        self.right += int((draws.samples[:, 0] == kept["label"]).sum())
+        self.right += int((draws.samples == kept["labels"]).sum())
         self.total += len(draws)
 
     def results(self) -> dict[str, float]:

@@ -1,55 +1,75 @@
-"""Classifiers that judge or guide samples, trained as runs of the suite."""
+"""Classifiers that judge samples, trained as runs of the suite."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
-from torch.optim import Optimizer
 
-from jumpbench.data.tokens import Batch
-from jumpbench.evaluations.base import Evaluation
-from jumpbench.methods.base import Method
+from jumpbench.methods.trained import TrainedMethod
+from jumpbench.metrics.frechet import FeatureMoments
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 
 
-class Classification(Method):
-    """Cross-entropy training of a network on ``states`` and ``label`` of its batches.
+class Classification(TrainedMethod):
+    """Cross-entropy training of a network on states and their ``labels``.
 
-    The test stage "draws" the most probable label of every state, (B, 1). The artifact
-    ``network`` holds the weights.
+    The test stage "draws" the most probable label of every state, (B,). The artifact ``network``
+    holds the weights.
 
     Args:
-        network: states (B, D) -> logits (B, classes).
-        optimizer: made of the network's parameters.
+        inputs: what the batches call the states.
+        settings: of :class:`~jumpbench.methods.trained.TrainedMethod`; the network maps states to
+            logits (B, classes).
     """
 
-    def __init__(
-        self,
-        network: nn.Module,
-        optimizer: Callable[[Any], Optimizer],
-        evaluation: Evaluation | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(seed, evaluation)
-        self.network, self.make_optimizer = network, optimizer
+    keep_samples = False
 
-    def training_step(self, batch: Batch, batch_index: int) -> Tensor:
-        self.meter.count("network", batch["states"])
-        loss = F.cross_entropy(self.network(batch["states"]), batch["label"])
-        self.log("train/loss", loss.detach())
-        return loss
+    def __init__(self, inputs: str = "states", **settings: Any) -> None:
+        super().__init__(**settings)
+        self.inputs = inputs
 
-    def configure_optimizers(self) -> Optimizer:
-        return self.make_optimizer(self.network.parameters())
+    def training_step(self, batch: dict[str, Tensor], batch_index: int) -> Tensor:
+        self.meter.count("network", batch["labels"], event_dims=0)
+        return self.logged(F.cross_entropy(self.network(batch[self.inputs]), batch["labels"]))
 
     @torch.no_grad()
-    def draw(self, batch: Batch, generator: torch.Generator) -> Draws:
-        labels = self.network(batch["states"]).argmax(-1, keepdim=True)
-        return Draws(labels, cost=Cost(1, 0, 1))
+    def draw(self, batch: dict[str, Tensor], generator: torch.Generator) -> Draws:
+        return Draws(self.network(batch[self.inputs]).argmax(-1), cost=Cost(1, 0, 1))
 
     def further_artifacts(self) -> dict[str, Any]:
         weights = self.network.state_dict()
         return {"network": {name: value.detach().cpu() for name, value in weights.items()}}
+
+
+class ImageClassification(Classification):
+    """A classifier of images whose features judge others (:mod:`jumpbench.evaluations.images`).
+
+    Further artifacts: ``mean`` and ``covariance`` of its features over ``reference`` training
+    images, their number ``reference_count``, and ``nearest``, the training images in which
+    neighbours are looked for.
+
+    Args:
+        reference: training images behind the moments (0: all).
+        nearest: training images that are kept (0: none).
+        settings: of :class:`Classification`.
+    """
+
+    def __init__(self, reference: int = 0, nearest: int = 0, **settings: Any) -> None:
+        super().__init__(inputs="counts", **settings)
+        self.reference, self.nearest = reference, nearest
+
+    def further_artifacts(self) -> dict[str, Any]:
+        images = self.trainer.datamodule.table("train")
+        moments = FeatureMoments()
+        for part in images[: self.reference or len(images)].split(5000):
+            moments.update(self.network.judged(part)[0])
+        mean, covariance = moments.compute()
+        return {
+            **super().further_artifacts(),
+            "mean": mean,
+            "covariance": covariance,
+            "reference_count": moments.count,
+            "nearest": images[: self.nearest].clone(),
+        }

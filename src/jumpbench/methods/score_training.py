@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
-from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.kernels.categorical import sample_categorical
-from jumpbench.methods.base import Method
+from jumpbench.methods.trained import TrainedMethod
 from jumpbench.processes.base import SiteProcess
 from jumpbench.processes.schedules import Geometric, Schedule
 from jumpbench.processes.score_entropy import denoising_score_entropy
@@ -25,7 +24,7 @@ CLEAN = 1e-5
 """Sampling stops here and removes the rest of the noise at once."""
 
 
-class ScoreTraining(Method):
+class ScoreTraining(TrainedMethod):
     """Fits a network to the ratios p_t(x with site i := v) / p_t(x) of noised sequences.
 
     The loss is the score entropy at one uniform time per state, weighted by the rate: its mean
@@ -57,9 +56,8 @@ class ScoreTraining(Method):
         evaluation: Evaluation | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(seed, evaluation)
-        self.network, self.process = network, process
-        self.make_optimizer, self.make_rate = optimizer, rate
+        super().__init__(network, optimizer, rate, evaluation, seed)
+        self.process = process
         self.schedule = schedule or Geometric()
         self.steps, self.bound_draws = steps, bound_draws
 
@@ -79,16 +77,7 @@ class ScoreTraining(Method):
     def training_step(self, batch: Any, batch_index: int) -> Tensor:
         x0 = self.clean_states(batch)
         self.meter.count("network", x0)
-        loss = self.loss(x0, self.generator("noise")).mean()
-        self.log("train/loss", loss.detach())
-        return loss
-
-    def configure_optimizers(self) -> OptimizerLRScheduler:
-        optimizer = self.make_optimizer(self.network.parameters())
-        if self.make_rate is None:
-            return optimizer
-        schedule = {"scheduler": self.make_rate(optimizer), "interval": "step"}
-        return {"optimizer": optimizer, "lr_scheduler": schedule}
+        return self.logged(self.loss(x0, self.generator("noise")).mean())
 
     def score(self, x: Tensor, noise: Tensor) -> Tensor:
         """Ratios (B, D, N), float32, at one accumulated noise for all states."""

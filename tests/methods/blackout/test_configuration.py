@@ -79,7 +79,7 @@ def test_celeba_and_the_corrector():
     celeba = chain("table2", "CelebA: BlackOut", "FID")
     assert celeba["Blackout/fit"]["data"]["size"] == 64
     assert parameters(celeba["Blackout/fit"]) == 62_693_251
-    assert "TrainedClassifier/fit+test" not in celeba, "faces have no classes"
+    assert "ImageClassification/fit+test" not in celeba, "faces have no classes"
     assert celeba["Blackout/test"]["method"]["evaluation"] is None
     plain = chain("table2", "CIFAR10: BlackOut (no corrector)", "FID")
     corrected = chain("table2", "CIFAR10: BlackOut (2 corrector)", "FID")
