@@ -2,7 +2,7 @@ import pytest
 
 from jumpbench.errors import UserError
 from jumpbench.tables import plan
-from jumpbench.tables.execute import data_settings
+from jumpbench.tables.devices import data_settings
 from jumpbench.tables.grid import Selection, build, seeds, unique_runs
 from jumpbench.tables.plan import experiments, plan_run
 from jumpbench.tables.spec import load

@@ -1,6 +1,7 @@
 """What every method shares: randomness, the cost of training, and the one test stage."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from jumpbench.seeding import make_generator
 ARTIFACTS = "samples.pt"
 
 
-class Method(LightningModule):
+class Method(LightningModule, ABC):
     """Base of all methods, trained or not.
 
     A run calls ``Trainer.fit`` and/or ``Trainer.test`` (its ``stages``). A subclass says how it is
@@ -60,13 +61,13 @@ class Method(LightningModule):
 
     # What a subclass fills in
 
+    @abstractmethod
     def draw(self, batch: Any, generator: torch.Generator) -> Draws | Mapping[str, Draws]:
         """The samples of one test batch.
 
         A mapping holds several ways to sample (decoders): their metrics are named ``METRIC@WAY``,
         and those of the first way also ``METRIC``.
         """
-        raise NotImplementedError(f"{type(self).__name__} does not say how it draws")
 
     def further_results(self) -> dict[str, float]:
         """Numbers that are not about draws, such as those measured during training."""

@@ -144,7 +144,7 @@ def make_here(job: Job, watch: Any = None) -> Ended:
 
 
 def _make(job: Job, watch: Any) -> Ended:
-    from jumpbench.tables.training import world_size
+    from jumpbench.tables.devices import world_size
 
     begun = job.folder / "begun.json"
     write_json(begun, {"pid": os.getpid(), "host": socket.gethostname(), "time": time.time()})

@@ -94,6 +94,7 @@ class _RunJob:
         from jumpbench.methods.shards import Shards
         from jumpbench.tables.checkpoints import SaveCheckpoints, WholeFiles
         from jumpbench.tables.constructors import find_own_modules
+        from jumpbench.tables.devices import data_settings, strategy, trainer_settings
         from jumpbench.tables.mirrors import mirror
         from jumpbench.tables.training import (
             Budget,
@@ -207,46 +208,6 @@ class _RunJob:
         write_json(self.folder / "metrics.json", finished)
         self.method.shards.remove()
         keep_last_only(self.folder / "checkpoints")
-
-
-def trainer_settings(config: dict[str, Any]) -> dict[str, Any]:
-    """The trainer's arguments; what is null is left to Lightning."""
-    return {k: v for k, v in dict(config["trainer"]).items() if v is not None}
-
-
-def data_settings(config: dict[str, Any]) -> dict[str, Any]:
-    """The DataModule's arguments: the global training batch is fixed, each process gets its part.
-
-    Test batches are shared out whole, so their size stays.
-
-    Raises:
-        UserError: the devices do not divide the batch.
-    """
-    from jumpbench.tables.training import world_size
-
-    settings = dict(config["data"] or {})
-    if "fit" not in config["stages"]:
-        return settings
-    if (world := world_size(config["trainer"])) > 1 and (batch := settings.get("batch_size")):
-        if batch % world:
-            raise UserError(
-                f"the global batch of {batch} cannot be kept on {world} devices; "
-                "choose trainer.devices so that it divides the batch"
-            )
-        settings["batch_size"] = batch // world
-    return settings
-
-
-def strategy(settings: dict[str, Any], method: Any) -> str:
-    """Lightning's strategy: as configured; by default plain DDP on several devices, in the form
-    that looks for unused parameters where the method's class says ``unused_parameters = True``."""
-    from jumpbench.tables.training import world_size
-
-    wanted = str(settings.pop("strategy", "auto"))
-    unused = getattr(method, "unused_parameters", False)
-    if world_size(settings) > 1 and wanted in ("auto", "ddp") and unused:
-        return "ddp_find_unused_parameters_true"
-    return wanted
 
 
 def _seed(seed_everything: Any, seed: Any) -> None:

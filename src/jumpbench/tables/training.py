@@ -269,18 +269,3 @@ def _is_number(text: Any) -> bool:
         return math.isfinite(float(text))
     except (TypeError, ValueError):
         return False
-
-
-def world_size(trainer: dict[str, Any]) -> int:
-    """Number of processes a trainer configuration asks for.
-
-    Raises:
-        UserError: ``devices`` is neither a number nor a list.
-    """
-    devices = trainer.get("devices", 1)
-    if isinstance(devices, str) and devices not in ("auto", "-1"):
-        raise UserError(f"trainer.devices={devices}: give a number of devices, or a list of them")
-    if devices in ("auto", "-1", -1):
-        devices = max(torch.cuda.device_count(), 1)
-    count = len(devices) if isinstance(devices, (list, tuple)) else int(devices)
-    return count * int(trainer.get("num_nodes", 1))

@@ -1,0 +1,58 @@
+"""What a configuration says of devices: how many, who gets which part of a batch, what strategy."""
+
+from typing import Any
+
+import torch
+
+from jumpbench.errors import UserError
+
+
+def world_size(trainer: dict[str, Any]) -> int:
+    """Number of processes a trainer configuration asks for.
+
+    Raises:
+        UserError: ``devices`` is neither a number nor a list.
+    """
+    devices = trainer.get("devices", 1)
+    if isinstance(devices, str) and devices not in ("auto", "-1"):
+        raise UserError(f"trainer.devices={devices}: give a number of devices, or a list of them")
+    if devices in ("auto", "-1", -1):
+        devices = max(torch.cuda.device_count(), 1)
+    count = len(devices) if isinstance(devices, (list, tuple)) else int(devices)
+    return count * int(trainer.get("num_nodes", 1))
+
+
+def trainer_settings(config: dict[str, Any]) -> dict[str, Any]:
+    """The trainer's arguments; what is null is left to Lightning."""
+    return {k: v for k, v in dict(config["trainer"]).items() if v is not None}
+
+
+def data_settings(config: dict[str, Any]) -> dict[str, Any]:
+    """The DataModule's arguments: the global training batch is fixed, each process gets its part.
+
+    Test batches are shared out whole, so their size stays.
+
+    Raises:
+        UserError: the devices do not divide the batch.
+    """
+    settings = dict(config["data"] or {})
+    if "fit" not in config["stages"]:
+        return settings
+    if (world := world_size(config["trainer"])) > 1 and (batch := settings.get("batch_size")):
+        if batch % world:
+            raise UserError(
+                f"the global batch of {batch} cannot be kept on {world} devices; "
+                "choose trainer.devices so that it divides the batch"
+            )
+        settings["batch_size"] = batch // world
+    return settings
+
+
+def strategy(settings: dict[str, Any], method: Any) -> str:
+    """Lightning's strategy: as configured; by default plain DDP on several devices, in the form
+    that looks for unused parameters where the method's class says ``unused_parameters = True``."""
+    wanted = str(settings.pop("strategy", "auto"))
+    unused = getattr(method, "unused_parameters", False)
+    if world_size(settings) > 1 and wanted in ("auto", "ddp") and unused:
+        return "ddp_find_unused_parameters_true"
+    return wanted
