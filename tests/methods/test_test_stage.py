@@ -47,6 +47,18 @@ def test_ways_of_drawing_are_named():
     assert results["n_samples@b"] == 25
 
 
+def test_every_batch_seed_and_class_draws_its_own_numbers():
+    class Other(Noise):
+        pass
+
+    generators = [Noise().test_generator(number) for number in range(100)]
+    generators += [Noise(seed=1).test_generator(0), Other().test_generator(0)]
+    first = {float(torch.rand((), generator=generator)) for generator in generators}
+    assert len(first) == 102
+    noise = run_noise().artifacts["log_weights"]
+    assert len(noise.unique()) == len(noise)
+
+
 def test_what_is_on_disk_is_not_drawn_again(tmp_path):
     first = run_noise(folder=tmp_path)
     for number in (1, 3):
