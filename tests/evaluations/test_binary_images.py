@@ -52,9 +52,9 @@ def test_weights_that_do_not_fit_are_refused(tmp_path):
     for classifier in (DigitClassifier(8, classes=3), DigitClassifier(16)):
         evaluation = BinaryImageEvaluation(classifier, tmp_path)
         evaluation.update(Draws(x), {"states": x.to(torch.uint8)})
-        with pytest.raises(UserError, match="no weights of this classifier"):
+        with pytest.raises(UserError, match="do not fit this network"):
             evaluation.results()
-    with pytest.raises(UserError, match="no weights"):
+    with pytest.raises(UserError, match="has not finished"):
         evaluation.weights = tmp_path / "absent"
         evaluation.results()
 

@@ -8,8 +8,8 @@ import torch
 import toys
 from toys import table_json
 
+from jumpbench.artifacts import load_artifacts
 from jumpbench.cli import main
-from jumpbench.methods.base import load_artifacts
 from jumpbench.samplers.draws import Draws
 from jumpbench.tables import plan
 from jumpbench.tables.plan import plan_run

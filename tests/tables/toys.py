@@ -9,10 +9,11 @@ import torch
 from lightning import LightningDataModule
 from torch.utils.data import DataLoader
 
+from jumpbench.artifacts import load_artifacts
 from jumpbench.data.batches import numbered_loader
 from jumpbench.errors import DataMissing
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.methods.base import Method, load_artifacts
+from jumpbench.methods.base import Method
 from jumpbench.samplers.draws import Draws
 
 METHODS = Path(__file__)

@@ -6,12 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from jumpbench.errors import UserError
+from jumpbench.artifacts import load_weights
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.evaluations.extras import ExtraMeans
 from jumpbench.samplers.draws import Draws
-
-ARTIFACTS = "samples.pt"
 
 
 def psnr(image: Tensor, truth: Tensor) -> Tensor:
@@ -68,7 +66,7 @@ class BinaryImageEvaluation(Evaluation):
             "wrong_bits": 100 * float((samples != truth).double().mean()),
         }
         if self.classifier is not None:
-            classifier = self._trained()
+            classifier = load_weights(self.classifier, self.weights).eval()
             with torch.no_grad():
                 same = classifier(samples).argmax(-1) == classifier(truth).argmax(-1)
             share = float(same.double().mean())
@@ -77,14 +75,3 @@ class BinaryImageEvaluation(Evaluation):
 
     def artifacts(self) -> dict[str, Any]:
         return {"truth": torch.cat(self.truth).to(torch.uint8)}
-
-    def _trained(self) -> nn.Module:
-        if self.weights is not None:
-            path = Path(self.weights) / ARTIFACTS
-            try:
-                saved = torch.load(path, map_location="cpu", weights_only=True)
-                self.classifier.load_state_dict(saved["network"])
-            except (OSError, KeyError, RuntimeError) as error:
-                line = str(error).strip().splitlines()[-1].strip()
-                raise UserError(f"{path} holds no weights of this classifier: {line}") from None
-        return self.classifier.eval()

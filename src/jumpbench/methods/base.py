@@ -3,7 +3,6 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,8 +16,6 @@ from jumpbench.methods.shards import Shard, Shards
 from jumpbench.samplers.cost import Cost, Meter
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
-
-ARTIFACTS = "samples.pt"
 
 
 class Method(LightningModule, ABC):
@@ -179,11 +176,3 @@ class Method(LightningModule, ABC):
                 self.results |= {f"{name}@{way}": value for name, value in part.results().items()}
         self.results |= {name: float(v) for name, v in self.further_results().items()}
         self.artifacts = first.artifacts() | self.further_artifacts()
-
-
-def load_artifacts(folder: str | Path, device: torch.device | str = "cpu") -> dict[str, Any]:
-    """``samples.pt`` of a finished run, such as one named under ``needs``."""
-    path = Path(folder) / ARTIFACTS
-    if not path.is_file():
-        raise UserError(f"{path} is missing: the run that makes it has not finished; run it first")
-    return torch.load(path, map_location=device, weights_only=True)

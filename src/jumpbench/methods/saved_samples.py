@@ -6,8 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jumpbench.artifacts import load_artifacts
 from jumpbench.errors import UserError
-from jumpbench.methods.base import Method, load_artifacts
+from jumpbench.methods.base import Method
 from jumpbench.samplers.draws import Draws
 
 

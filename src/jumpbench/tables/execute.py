@@ -194,7 +194,7 @@ class _RunJob:
         """Write what the run leaves behind; ``metrics.json`` last."""
         import torch
 
-        from jumpbench.methods.base import ARTIFACTS
+        from jumpbench.artifacts import ARTIFACTS
         from jumpbench.tables.checkpoints import keep_last_only
 
         if self.method.artifacts:

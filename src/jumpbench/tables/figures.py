@@ -43,7 +43,7 @@ class Filled:
 
     def artifact(self, row: str, column: str) -> dict[str, Any] | None:
         """``samples.pt`` of the first finished run of a cell, or None."""
-        from jumpbench.methods.base import ARTIFACTS, load_artifacts
+        from jumpbench.artifacts import ARTIFACTS, load_artifacts
 
         for run in self._runs.get((row, column), ()):
             if (run.folder / ARTIFACTS).is_file() and (run.folder / "metrics.json").is_file():

@@ -49,7 +49,7 @@ class FinishedRun:
     @functools.cached_property
     def artifacts(self) -> dict[str, Any]:
         """Its samples and what else it saved in ``samples.pt``."""
-        from jumpbench.methods.base import load_artifacts
+        from jumpbench.artifacts import load_artifacts
 
         return load_artifacts(self.folder)
 

@@ -42,7 +42,7 @@ def test_weights_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(UserError, match="do not fit this network"):
         learned_prior(tmp_path, network(channels=16), UniformProcess(2), PROBLEM)
     torch.save({"samples": torch.zeros(1)}, tmp_path / "samples.pt")
-    with pytest.raises(UserError, match="no score network"):
+    with pytest.raises(UserError, match="trained no network"):
         learned_prior(tmp_path, network(), UniformProcess(2), PROBLEM)
     with pytest.raises(ValueError, match="multiple of 4"):
         ScoreConvolution(2, 6)

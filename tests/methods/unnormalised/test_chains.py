@@ -4,10 +4,10 @@ import lightning
 import pytest
 import torch
 
+from jumpbench.artifacts import ARTIFACTS
 from jumpbench.data.steps import Steps
 from jumpbench.errors import UserError
 from jumpbench.evaluations.lattice import TargetEvaluation
-from jumpbench.methods.base import ARTIFACTS
 from jumpbench.methods.unnormalised.chains import Chains
 from jumpbench.methods.unnormalised.ground_truth import GroundTruth
 from jumpbench.samplers.clusters.swendsen_wang import SwendsenWang

@@ -5,8 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from jumpbench.errors import UserError
-from jumpbench.methods.base import load_artifacts
+from jumpbench.artifacts import load_weights
 from jumpbench.methods.sgdd.interface import Problem
 from jumpbench.methods.sgdd.prior import ScorePrior
 from jumpbench.processes.base import SiteProcess
@@ -45,15 +44,7 @@ def learned_prior(
     Raises:
         UserError: the run has no such weights, or they do not fit the network.
     """
-    weights = load_artifacts(folder).get("network")
-    if weights is None:
-        raise UserError(f"{folder} trained no score network; name a run of score training")
-    try:
-        network.load_state_dict(weights)
-    except RuntimeError as error:
-        line = str(error).splitlines()[-1].strip()
-        raise UserError(f"the weights of {folder} do not fit this network: {line}") from None
     schedule = schedule or Geometric()
-    score = NetworkScore(network, schedule)
+    score = NetworkScore(load_weights(network, folder), schedule)
     prior = ScorePrior(score, process, problem.length, schedule=schedule, **options)
     return prior.requires_grad_(False).eval()
