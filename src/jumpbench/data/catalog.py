@@ -105,5 +105,14 @@ def datasets() -> dict[str, Dataset]:
             used_by=("sgdd",),
             verifier="jumpbench.data.melodies:verify_pianoroll",
         ),
+        Dataset(
+            name="gosai",
+            about="enhancers of 200 letters with activities in three cell lines (Gosai et al. 2023)",
+            files=("gosai_all.csv", "dataset.csv", "accessibility.csv"),
+            source="see data/README.md; no public address, put the files there yourself",
+            licence="not stated",
+            used_by=("sgdd",),
+            verifier="jumpbench.data.enhancers:verify_gosai",
+        ),
     )
     return {dataset.name: dataset for dataset in listed}
