@@ -1,5 +1,6 @@
 """Tables of sequences: the published format, real samples by a column mapping, and bad tables."""
 
+import contextlib
 import gzip
 import hashlib
 
@@ -33,7 +34,7 @@ def many(n=400, length=12):
 
 
 def test_generated_enhancers_survive_the_published_format(tmp_path):
-    """Written as gosai_all.csv and dataset.csv.gz and read again: the same sequences and numbers."""
+    """Written as gosai_all.csv and dataset.csv.gz, and read again."""
     drawn = MotifEnhancers(200, generated=150, half=0).load("train")
     rows = zip(letters(drawn["states"]), drawn["activities"].tolist(), strict=True)
     rows = [(seq, *(repr(value) for value in values)) for seq, values in rows]
@@ -134,10 +135,8 @@ def test_missing_files_and_other_checksums(tmp_path):
     right = hashlib.md5(b"seq\nACGT\n").hexdigest()
     parts = 0
     for split in ("train", "test"):
-        try:
+        with contextlib.suppress(UserError):  # no sequence in this split
             parts += len(table(tmp_path, md5=right).load(split)["states"])
-        except UserError:
-            pass
     assert parts == 1
     with pytest.raises(UserError, match="half=2"):
         table(tmp_path, half=2)

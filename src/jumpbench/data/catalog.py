@@ -107,7 +107,7 @@ def datasets() -> dict[str, Dataset]:
         ),
         Dataset(
             name="gosai",
-            about="enhancers of 200 letters with activities in three cell lines (Gosai et al. 2023)",
+            about="enhancers of 200 letters, activities in three cell lines (Gosai et al. 2023)",
             files=("gosai_all.csv", "dataset.csv", "accessibility.csv"),
             source="see data/README.md; no public address, put the files there yourself",
             licence="not stated",

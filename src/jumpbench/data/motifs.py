@@ -9,11 +9,13 @@ ALPHABET = "ACGT"
 MOTIFS = ("GTTAATCA", "CAAAGTCC", "TTGCGCAA", "TGTTTACT", "AGATAAGG", "CCACGTGA")
 WEIGHTS = torch.tensor(
     # HepG2, K562, SK-N-SH
-    [[3.0, 0.0, 0.0], [2.0, 0.2, 0.2], [1.5, 0.5, 1.0], [1.5, -0.5, 0.0], [-1.0, 3.0, 0.0], [0.5, 1.0, 2.0]]
+    [[3.0, 0.0, 0.0], [2.0, 0.2, 0.2], [1.5, 0.5, 1.0],
+     [1.5, -0.5, 0.0], [-1.0, 3.0, 0.0], [0.5, 1.0, 2.0]]
 )  # fmt: skip
 BACKGROUND = torch.tensor(
     # from A, C, G, T: CG is rare, as in vertebrates
-    [[0.32, 0.18, 0.28, 0.22], [0.34, 0.29, 0.06, 0.31], [0.27, 0.23, 0.29, 0.21], [0.20, 0.21, 0.28, 0.31]]
+    [[0.32, 0.18, 0.28, 0.22], [0.34, 0.29, 0.06, 0.31],
+     [0.27, 0.23, 0.29, 0.21], [0.20, 0.21, 0.28, 0.31]]
 )  # fmt: skip
 NOISE = 0.3
 
@@ -26,9 +28,9 @@ def encoded(text: str) -> Tensor:
 class MotifActivity:
     """What a sequence does, in closed form: three activities, and the odds to be accessible.
 
-    With m_j letters of motif k found at position j, and q = sigmoid(3 (m_j - 7.5)) of 8 letters, the
-    motif responds with 1 - exp(-sum_j q). Activities are sums of the responses times ``WEIGHTS``;
-    the log-odds of being accessible are 6 times the response of the fourth motif minus 2.
+    With m_j of a motif's 8 letters found at position j, and q_j = sigmoid(3 (m_j - 7.5)), the motif
+    responds with 1 - exp(-sum_j q_j). Activities are sums of the responses times ``WEIGHTS``; the
+    log-odds of being accessible are 6 times the response of the fourth motif minus 2.
     """
 
     def responses(self, x: Tensor) -> Tensor:

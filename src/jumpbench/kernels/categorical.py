@@ -7,6 +7,11 @@ from jumpbench.kernels.checks import require
 from jumpbench.kernels.precision import at_least_single
 
 
+def symbols_of(x: Tensor) -> Tensor:
+    """Integer states (..., D) themselves; of weights over symbols (..., D, N) the heaviest."""
+    return x.argmax(-1) if x.is_floating_point() else x
+
+
 def sample_categorical(weights: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """Indices (...) drawn with probabilities proportional to ``weights`` (..., N) >= 0.
 

@@ -1,5 +1,6 @@
-"""Classifiers that judge samples, trained as runs of the suite."""
+"""Networks that judge samples, trained as runs of the suite: classifiers and regressors."""
 
+from abc import abstractmethod
 from typing import Any
 
 import torch
@@ -12,16 +13,14 @@ from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 
 
-class Classification(TrainedMethod):
-    """Cross-entropy training of a network on states and their ``labels``.
+class Supervised(TrainedMethod):
+    """Training of a network on states and what is known of them.
 
-    The test stage "draws" the most probable label of every state, (B,). The artifact ``network``
-    holds the weights.
+    The test stage "draws" an answer for every state. The artifact ``network`` holds the weights.
 
     Args:
         inputs: what the batches call the states.
-        settings: of :class:`~jumpbench.methods.trained.TrainedMethod`; the network maps states to
-            logits (B, classes).
+        settings: of :class:`~jumpbench.methods.trained.TrainedMethod`.
     """
 
     keep_samples = False
@@ -30,17 +29,46 @@ class Classification(TrainedMethod):
         super().__init__(**settings)
         self.inputs = inputs
 
+    @abstractmethod
+    def loss(self, outputs: Tensor, batch: dict[str, Tensor]) -> Tensor:
+        """Of the network's outputs, a number."""
+
+    @abstractmethod
+    def answer(self, outputs: Tensor) -> Tensor:
+        """What the outputs say about each state, (B, ...)."""
+
     def training_step(self, batch: dict[str, Tensor], batch_index: int) -> Tensor:
-        self.meter.count("network", batch["labels"], event_dims=0)
-        return self.logged(F.cross_entropy(self.network(batch[self.inputs]), batch["labels"]))
+        outputs = self.network(batch[self.inputs])
+        self.meter.count("network", outputs)
+        return self.logged(self.loss(outputs, batch))
 
     @torch.no_grad()
     def draw(self, batch: dict[str, Tensor], generator: torch.Generator) -> Draws:
-        return Draws(self.network(batch[self.inputs]).argmax(-1), cost=Cost(1, 0, 1))
+        return Draws(self.answer(self.network(batch[self.inputs])), cost=Cost(1, 0, 1))
 
     def further_artifacts(self) -> dict[str, Any]:
         weights = self.network.state_dict()
         return {"network": {name: value.detach().cpu() for name, value in weights.items()}}
+
+
+class Classification(Supervised):
+    """Cross-entropy against ``labels`` (B,) of logits (B, classes); answers the most probable."""
+
+    def loss(self, outputs: Tensor, batch: dict[str, Tensor]) -> Tensor:
+        return F.cross_entropy(outputs, batch["labels"])
+
+    def answer(self, outputs: Tensor) -> Tensor:
+        return outputs.argmax(-1)
+
+
+class Regression(Supervised):
+    """Mean squared error of outputs (B, k) against ``activities`` (B, k); answers the outputs."""
+
+    def loss(self, outputs: Tensor, batch: dict[str, Tensor]) -> Tensor:
+        return F.mse_loss(outputs, batch["activities"])
+
+    def answer(self, outputs: Tensor) -> Tensor:
+        return outputs
 
 
 class ImageClassification(Classification):

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from jumpbench.kernels.categorical import symbols_of
 from jumpbench.processes.base import SiteProcess
 
 
@@ -25,7 +26,10 @@ class DenoisingScores(nn.Module):
         self.network, self.process = network, process
 
     def forward(self, x: Tensor, noise: Tensor) -> Tensor:
-        """Log-scores (B, D, N), float32, 0 at the symbols of x."""
+        """Log-scores (B, D, N), float32, 0 at the symbols of x.
+
+        Where the network takes weights (B, D, N) over symbols, so does this.
+        """
         logits = self.network(x, noise).float()
         mask = getattr(self.process, "mask", None)
         if mask is not None:
@@ -33,4 +37,4 @@ class DenoisingScores(nn.Module):
         noised = self.process.propagate(logits.softmax(-1), noise.float())
         # Impossible moves have weight 0 in every use; any finite number will do for them.
         log_noised = noised.clamp(min=torch.finfo(torch.float32).tiny).log()
-        return log_noised - log_noised.gather(-1, x[..., None])
+        return log_noised - log_noised.gather(-1, symbols_of(x)[..., None])

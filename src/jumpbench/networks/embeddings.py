@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 Layout = Callable[[Tensor], Tensor]
 
@@ -44,6 +44,14 @@ def sinusoidal_features(
     t = t if t.dtype == torch.float64 else t.float()
     exponent = torch.arange(dim // 2, device=t.device, dtype=t.dtype) / (dim // 2)
     return layout(t.unsqueeze(-1) * max_period**-exponent)
+
+
+def embedded(layer: nn.Embedding, x: Tensor) -> Tensor:
+    """Vectors (..., D, dim) of symbols (..., D), or mixtures of them by weights (..., D, N).
+
+    One-hot weights give what their symbols give, with a gradient.
+    """
+    return x.to(layer.weight.dtype) @ layer.weight if x.is_floating_point() else layer(x)
 
 
 def lattice_position_table(height: int, width: int, dim: int) -> Tensor:

@@ -4,7 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from jumpbench.networks.embeddings import sinusoidal_features
+from jumpbench.kernels.categorical import symbols_of
+from jumpbench.networks.embeddings import embedded, sinusoidal_features
 
 
 class ScoreTransformer(nn.Module):
@@ -52,8 +53,11 @@ class ScoreTransformer(nn.Module):
         self.head = _zeros(nn.Linear(dim, n_states))
 
     def forward(self, x: Tensor, noise: Tensor) -> Tensor:
-        """Log-scores ``(B, D, N)`` of ``x (B, D)`` at noise ``(B,)``; 0 at the symbols of x."""
-        tokens = self.symbols(x)
+        """Log-scores ``(B, D, N)`` of ``x (B, D)`` at noise ``(B,)``; 0 at the symbols of x.
+
+        ``x`` may also be weights ``(B, D, N)`` over symbols.
+        """
+        tokens = embedded(self.symbols, x)
         if self.positions is not None:
             tokens = tokens + self.positions[: x.shape[1]]
         condition = self.noise(sinusoidal_features(noise, 256))
@@ -63,7 +67,7 @@ class ScoreTransformer(nn.Module):
             tokens = block(tokens, condition, turn)
         shift, scale = self.modulation(condition)[:, None].chunk(2, dim=-1)
         log_score = self.head(_norm(tokens, shift, scale, self.norm)).float()
-        return log_score.scatter(-1, x[..., None], 0.0)
+        return log_score.scatter(-1, symbols_of(x)[..., None], 0.0)
 
 
 class Block(nn.Module):

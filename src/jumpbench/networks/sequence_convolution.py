@@ -3,11 +3,13 @@
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from jumpbench.networks.embeddings import sinusoidal_features
+from jumpbench.networks.embeddings import embedded, sinusoidal_features
 
 
 class SequenceConvolution(nn.Module):
     """Outputs (B, D, N) for sequences (B, D) of N symbols at noise (B,).
+
+    Sequences may be given as weights (B, D, N) over symbols, for gradients.
 
     Residual blocks of two convolutions of width 5 at dilations 1, 2, 4, ... (again and again up to
     ``widest``), each scaled and shifted by features of log(noise). The last layer starts at 0.
@@ -42,7 +44,7 @@ class SequenceConvolution(nn.Module):
 
     def forward(self, x: Tensor, noise: Tensor) -> Tensor:
         condition = self.condition(sinusoidal_features(100 * noise.clamp(min=1e-6).log(), 128))
-        tokens = self.symbols(x).transpose(1, 2)
+        tokens = embedded(self.symbols, x).transpose(1, 2)
         for block in self.blocks:
             tokens = block(tokens, condition)
         return self.head(F.silu(tokens)).transpose(1, 2)

@@ -1,8 +1,11 @@
 """Split Gibbs posterior sampling with a discrete diffusion prior, and its baselines."""
 
 from jumpbench.methods.sgdd.baselines.dps import DPS, ExactDPS
+from jumpbench.methods.sgdd.baselines.fk_max import FKMax
+from jumpbench.methods.sgdd.baselines.guidance import CG
 from jumpbench.methods.sgdd.baselines.smc import SMC
 from jumpbench.methods.sgdd.baselines.svdd import SVDD
+from jumpbench.methods.sgdd.baselines.tds import TDS
 from jumpbench.methods.sgdd.likelihood_step import ExactStep, MetropolisStep
 from jumpbench.methods.sgdd.likelihoods import (
     InverseProblem,
@@ -25,12 +28,15 @@ from jumpbench.methods.sgdd.schedule import (
 )
 
 __all__ = [
+    "CG",
     "DPS",
     "SMC",
     "SVDD",
+    "TDS",
     "DenoiserPrior",
     "ExactDPS",
     "ExactStep",
+    "FKMax",
     "InverseProblem",
     "Likelihood",
     "MetropolisStep",

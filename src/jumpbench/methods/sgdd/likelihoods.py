@@ -90,6 +90,18 @@ class Likelihood(ABC):
         delta = LogProbDelta(self.log_likelihood, x)
         return delta, delta.commit
 
+    def relaxed(self, weights: Tensor) -> Tensor:
+        """log p(y|x) (B,) as a smooth function of weights (B, D, N) over symbols, its own value
+        where they are one-hot: what guidance by gradients (CG, TDS, DRAKES) differentiates.
+
+        Raises:
+            ValueError: there is no such function.
+        """
+        raise ValueError(
+            f"a {type(self).__name__} has no gradient; CG and TDS need a Reward whose function "
+            "also takes weights (B, D, N) over symbols"
+        )
+
     def site_log_likelihood(self) -> Tensor | None:
         """Table (D, N), or (B, D, N) with one for each chain, whose entries at x sum to
         log p(y|x); None if there is none."""
@@ -132,13 +144,19 @@ class InverseProblem(Likelihood):
 
 
 class Reward(Likelihood):
-    """log p(y|x) = beta r(x), for any function r from states (B, D), ``long``, to numbers (B,)."""
+    """log p(y|x) = beta r(x), for any function r from states (B, D), ``long``, to numbers (B,).
+
+    For guidance by gradients r also takes weights (B, D, N) over symbols.
+    """
 
     def __init__(self, reward: Callable[[Tensor], Tensor], beta: float = 1.0) -> None:
         self.reward, self.beta = reward, beta
 
     def evaluate(self, x: Tensor, rows: Tensor | None) -> Tensor:
         return self.beta * self.reward(x)
+
+    def relaxed(self, weights: Tensor) -> Tensor:
+        return self.beta * self.reward(weights)
 
 
 class SiteLikelihood(Likelihood):

@@ -33,9 +33,9 @@ class PosteriorSampling(Method):
         seed: int = 0,
     ) -> None:
         super().__init__(seed, evaluation)
-        if (prior.length, prior.n_states) != (problem.length, problem.n_states):
+        if (prior.length, prior.n_symbols) != (problem.length, problem.n_states):
             raise UserError(
-                f"the prior has {prior.length} sites of {prior.n_states} states, the problem "
+                f"the prior has {prior.length} sites of {prior.n_symbols} states, the problem "
                 f"{problem.length} of {problem.n_states}; give both the same"
             )
         self.problem, self.sampler = problem, sampler

@@ -12,7 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from jumpbench.kernels.categorical import sample_categorical
+from jumpbench.kernels.categorical import sample_categorical, symbols_of
 from jumpbench.kernels.checks import require
 from jumpbench.processes.base import SiteProcess
 from jumpbench.processes.schedules import Geometric, Schedule
@@ -71,6 +71,36 @@ class Prior(nn.Module, ABC):
     def clean_probabilities(self, x: Tensor, t: float) -> Tensor:
         """Per-site law (..., D, N) of x_0 given x_t = x, from one score evaluation."""
         return self.process.denoise(x, self.score(x, t), self.schedule.total(t))
+
+    @property
+    def n_symbols(self) -> int:
+        """Values of a clean site: N, or N - 1 where one of the states is the mask."""
+        return getattr(self.process, "mask", self.n_states)
+
+    def relaxed_score(self, weights: Tensor, t: float) -> Tensor:
+        """Score (B, D, N), up to a factor per site, of weights (B, D, N) over symbols, with its
+        gradient: that of the symbols where weights are one-hot.
+
+        Raises:
+            ValueError: the prior's score is not a function of weights.
+        """
+        raise ValueError(f"a {type(self).__name__} has no gradient; CG and TDS need a ScorePrior")
+
+    def relaxed_clean(self, weights: Tensor, t: float) -> Tensor:
+        """Law (B, D, N) of x_0 given x_t as a smooth function of one-hot weights (B, D, N).
+
+        sum_u weights[i, u] p(x_0,i | own symbol u, score at the weights): how a site's own symbol
+        speaks for its clean one is exact, how it speaks for others is the network's.
+        """
+        score = self.relaxed_score(weights, t)
+        noise, law = self.schedule.total(t), torch.zeros_like(score)
+        for symbol in range(self.n_states):
+            own = torch.full(score.shape[:-1], symbol, device=score.device)
+            # Ratios that are 0 here belong to symbols that this site cannot have had.
+            scale = torch.where(score > 0, score, 1.0)[..., symbol, None]
+            here = self.process.denoise(own, score / scale, noise)
+            law = law + weights[..., symbol, None] * here
+        return law
 
     def noise(self, n_chains: int, generator: torch.Generator) -> Tensor:
         """States (n_chains, D) of the law at infinite noise: uniform, or masks."""
@@ -142,7 +172,8 @@ class ScorePrior(Prior):
     Args:
         score_function: states (B, D), ``long``, and a time -> (B, D, N), in any floating type;
             the rest of the arithmetic is float32 at least. A module, such as a network, becomes
-            part of the prior. States with more leading dimensions are flattened for it.
+            part of the prior. States with more leading dimensions are flattened for it. For
+            guidance by gradients it also takes weights (B, D, N) over symbols.
         process, length: see :class:`Prior`.
         max_batch: states per call; larger batches are split. None: all at once.
         gradient: record a graph for automatic differentiation.
@@ -167,14 +198,20 @@ class ScorePrior(Prior):
     def score(self, x: Tensor, t: float) -> Tensor:
         flat = x.reshape(-1, self.length).long()
         with torch.set_grad_enabled(self.gradient):
-            parts = [self._checked(part, t) for part in flat.split(self.max_batch or len(flat))]
-        return torch.cat(parts).view(*x.shape, self.n_states)
+            return self._in_parts(flat, t).view(*x.shape, self.n_states)
+
+    def relaxed_score(self, weights: Tensor, t: float) -> Tensor:
+        return self._in_parts(weights, t)
+
+    def _in_parts(self, x: Tensor, t: float) -> Tensor:
+        parts = [self._checked(part, t) for part in x.split(self.max_batch or len(x))]
+        return torch.cat(parts)
 
     def _checked(self, x: Tensor, t: float) -> Tensor:
         score = self.score_function(x, t)
-        if score.shape != (*x.shape, self.n_states):
+        if score.shape != (*x.shape[:2], self.n_states):
             raise ValueError(
-                f"the score of {tuple(x.shape)} states has shape {tuple(score.shape)}; "
+                f"the score of {tuple(x.shape[:2])} states has shape {tuple(score.shape)}; "
                 f"(B, D, N) with N = {self.n_states} is needed"
             )
         score = score if score.dtype == torch.float64 else score.float()
@@ -191,4 +228,4 @@ class DenoiserPrior(ScorePrior):
 
     def _checked(self, x: Tensor, t: float) -> Tensor:
         clean = super()._checked(x, t)
-        return self.process.score(x, clean, self.schedule.total(t))
+        return self.process.score(symbols_of(x), clean, self.schedule.total(t))

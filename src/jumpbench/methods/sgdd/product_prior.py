@@ -32,6 +32,10 @@ class ProductPrior(Prior):
         marginal = self.process.propagate(self.law[None], self.schedule.total(t))[0].to(x.device)
         return marginal / marginal[x.long()][..., None]
 
+    def relaxed_score(self, weights: Tensor, t: float) -> Tensor:
+        marginal = self.process.propagate(self.law[None], self.schedule.total(t))[0]
+        return marginal.to(weights.device, weights.dtype).expand_as(weights)
+
     def noise(self, n_chains: int, generator: torch.Generator) -> Tensor:
         return super().noise(n_chains, generator).to(torch.int32)
 

@@ -13,6 +13,7 @@ from jumpbench.methods.sgdd.likelihoods import Reward, SiteLikelihood
 from jumpbench.methods.sgdd.prior import CLEAN, ScorePrior, clean_grid
 from jumpbench.methods.sgdd.product_prior import ProductPrior
 from jumpbench.processes.uniform import UniformProcess
+from particles import two_particles
 
 LAW = torch.tensor([0.6, 0.3, 0.1], dtype=torch.float64)
 PRIOR = ProductPrior(LAW, 2)
@@ -81,17 +82,7 @@ def test_smc_weights_resamples_and_remembers(pair, generator, temperature):
         one = (move[:, :, None] * outcome).reshape(9, 18).repeat_interleave(2, 0)
         old = value.repeat(9)
         gain = torch.exp(temperature * (old[None] - old[:, None]))  # parent's value, own value
-        new = torch.zeros_like(flat_law)
-        for a, b in itertools.product(range(18), range(18)):
-            if flat_law[a, b] == 0:
-                continue
-            weight_a, weight_b = gain[a][:, None], gain[b][None, :]
-            pick_a = weight_a / (weight_a + weight_b)  # child of a, child of b
-            drawn = flat_law[a, b] * one[a][:, None] * one[b][None, :]
-            new += torch.diag((drawn * pick_a**2).sum(1) + (drawn * (1 - pick_a) ** 2).sum(0))
-            mixed = drawn * pick_a * (1 - pick_a)
-            new += mixed + mixed.T
-        flat_law = new
+        flat_law = two_particles(flat_law, one, gain)
     law = flat_law.sum(1).view(9, 2).sum(-1)
     sampler = SMC(particles=2, n_steps=2, x0_steps=0, n_draws=1, temperature=temperature)
     draws = sampler(PRIOR, Reward(agree), generator, 60_000)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.methods.sgdd.likelihoods import Likelihood
-from jumpbench.methods.sgdd.prior import CLEAN, Transition
+from jumpbench.methods.sgdd.prior import CLEAN, Prior, Transition
 from jumpbench.samplers.cost import Cost
 
 
@@ -33,6 +33,27 @@ def in_chunks(
     likelihood.check_chains(n_chains)
     chains = torch.arange(n_chains, device=device)
     return torch.cat([run(part) for part in chains.split(chunk or n_chains)])
+
+
+class MostProbable:
+    """The clean state whose every symbol is the most probable one of its site, without a draw."""
+
+    network_calls = counted_calls = 1
+
+    def __init__(self, prior: Prior, t: float) -> None:
+        self.prior, self.t = prior, t
+
+    def __call__(self, x: Tensor, generator: torch.Generator) -> Tensor:
+        return self.prior.clean_probabilities(x, self.t).argmax(-1)
+
+
+def clean_estimates(prior: Prior, times: Sequence[float], x0_steps: int | None) -> list[Transition]:
+    """How a baseline guesses x_0 at each of ``times``: ``x0_steps`` reverse steps and a denoising
+    draw, 0 for that draw alone, None for :class:`MostProbable`.
+    """
+    if x0_steps is None:
+        return [MostProbable(prior, t) for t in times]
+    return prior.denoisers(times, x0_steps)
 
 
 def search_cost(

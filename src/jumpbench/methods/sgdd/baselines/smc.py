@@ -1,17 +1,28 @@
-"""Sequential Monte Carlo with the unconditional reverse step as proposal."""
+"""Sequential Monte Carlo: proposals from the reverse step, weighted by values of clean draws."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times, search_cost
+from jumpbench.errors import UserError
+from jumpbench.methods.sgdd.baselines.common import (
+    clean_estimates,
+    in_chunks,
+    sampling_times,
+    search_cost,
+)
 from jumpbench.methods.sgdd.baselines.site_values import mean_values
 from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
+from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.resampling import multinomial, take
+
+Proposal = Callable[[Tensor, torch.Generator], tuple[Tensor, Tensor | float]]
+"""(R, M, D) -> the next states, and log p(next | x) - log q(next | x) of each, (R, M)."""
 
 
 class SMC:
@@ -25,46 +36,89 @@ class SMC:
     Args:
         particles: per run.
         n_steps: reverse steps.
-        x0_steps: reverse steps of a clean draw, 0 for one exact denoising draw.
+        x0_steps: reverse steps of a clean draw, 0 for one exact denoising draw, None for the most
+            probable symbol of each site.
         n_draws: clean draws per particle and step.
         temperature: tau.
         chunk: runs side by side, None for all (see :func:`in_chunks`).
+        pooled: return all particles of each run, not one; then as many chains as ``particles``
+            are one run.
     """
+
+    extra_calls = 0
+    """Network evaluations of a proposal beyond its score."""
 
     def __init__(
         self,
         particles: int,
         n_steps: int,
-        x0_steps: int,
+        x0_steps: int | None,
         n_draws: int,
         temperature: float = 1.0,
         chunk: int | None = None,
+        pooled: bool = False,
     ) -> None:
         self.particles, self.n_steps, self.x0_steps = particles, n_steps, x0_steps
         self.n_draws, self.temperature, self.chunk = n_draws, temperature, chunk
+        self.pooled = pooled
+
+    def proposals(self, prior: Prior, likelihood: Likelihood, times: list[float]) -> list[Proposal]:
+        """One for each step; here the unconditional reverse steps."""
+        return [_unweighted(move) for move in prior.reverse_steps(times)]
+
+    def remembered(self, parent: Tensor, value: Tensor) -> Tensor:
+        """What a particle keeps as its L; here its own."""
+        return value
 
     def __call__(
         self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
     ) -> Draws:
-        """Samples (n_chains, D), each from a run of its own."""
+        """Samples (n_chains, D), each from a run of its own unless ``pooled``.
+
+        Raises:
+            UserError: pooled, and the chains are no multiple of the particles, or have
+                measurements of their own.
+        """
         times = sampling_times(self.n_steps)
-        moves = prior.reverse_steps(times)
-        denoisers = prior.denoisers(times[1:], self.x0_steps)
+        proposals = self.proposals(prior, likelihood, times)
+        denoisers = clean_estimates(prior, times[1:], self.x0_steps)
         values = mean_values(denoisers, likelihood, n_draws=1)
         last = prior.denoisers([CLEAN], 0)[0]
 
         def run(chains: Tensor) -> Tensor:
             shape = (len(chains), self.particles)
             x = prior.noise(math.prod(shape), generator).view(*shape, -1)
-            value = torch.zeros(shape, device=x.device, dtype=torch.float64)
-            for move, draw_value in zip(moves, values, strict=True):
-                x = move(x, generator)
+            parent: Tensor | None = None
+            for propose, draw_value in zip(proposals, values, strict=True):
+                x, log_ratio = propose(x, generator)
                 draws = torch.stack([draw_value(x, chains, generator) for _ in range(self.n_draws)])
-                new_value = draws.logsumexp(0) - math.log(self.n_draws)
-                parents = multinomial(self.temperature * (new_value - value), generator)
-                x, value = take(x, parents), take(new_value, parents)
+                value = draws.logsumexp(0) - math.log(self.n_draws)
+                gain = value
+                if parent is not None:
+                    value = self.remembered(parent, value)
+                    gain = value - parent
+                ancestors = multinomial(self.temperature * gain + log_ratio, generator)
+                x, parent = take(x, ancestors), take(value, ancestors)
+            if self.pooled:
+                return last(x.flatten(0, 1), generator).long()
             one = torch.randint(self.particles, shape[:1], generator=generator, device=x.device)
             return last(x[torch.arange(len(x), device=x.device), one], generator).long()
 
-        samples = in_chunks(run, likelihood, n_chains, self.chunk, generator.device)
-        return drawn(samples, *search_cost(denoisers, last, self.n_draws, self.particles))
+        runs = n_chains
+        if self.pooled:
+            if n_chains % self.particles or likelihood.n_observations is not None:
+                raise UserError(
+                    f"pooled=true: {n_chains} chains must be runs of {self.particles} particles "
+                    "each, with one measurement for all"
+                )
+            runs = n_chains // self.particles
+        samples = in_chunks(run, likelihood, runs, self.chunk, generator.device)
+        share = 1 if self.pooled else self.particles
+        cost, counted = search_cost(denoisers, last, self.n_draws, share)
+        further = share * self.n_steps * self.extra_calls
+        cost += Cost(further, further, self.n_steps * self.extra_calls)
+        return drawn(samples, cost, counted + further)
+
+
+def _unweighted(move: Callable[[Tensor, torch.Generator], Tensor]) -> Proposal:
+    return lambda x, generator: (move(x, generator), 0.0)

@@ -3,7 +3,12 @@
 import torch
 from torch import Tensor
 
-from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times, search_cost
+from jumpbench.methods.sgdd.baselines.common import (
+    clean_estimates,
+    in_chunks,
+    sampling_times,
+    search_cost,
+)
 from jumpbench.methods.sgdd.baselines.site_values import mean_values
 from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
@@ -21,7 +26,8 @@ class SVDD:
     Args:
         candidates: M.
         n_steps: reverse steps.
-        x0_steps: reverse steps of a clean draw, 0 for one exact denoising draw.
+        x0_steps: reverse steps of a clean draw, 0 for one exact denoising draw, None for the most
+            probable symbol of each site.
         n_draws: clean draws per candidate.
         chunk: chains that run side by side, None for all (see :func:`in_chunks`).
     """
@@ -30,7 +36,7 @@ class SVDD:
         self,
         candidates: int,
         n_steps: int,
-        x0_steps: int,
+        x0_steps: int | None,
         n_draws: int,
         chunk: int | None = None,
     ) -> None:
@@ -43,7 +49,7 @@ class SVDD:
         """Samples (n_chains, D)."""
         times = sampling_times(self.n_steps)
         moves = prior.reverse_steps(times)
-        denoisers = prior.denoisers(times[1:], self.x0_steps)
+        denoisers = clean_estimates(prior, times[1:], self.x0_steps)
         values = mean_values(denoisers, likelihood, self.n_draws)
         last = prior.denoisers([CLEAN], 0)[0]
 
