@@ -8,6 +8,7 @@ from jumpbench.errors import UserError
 from jumpbench.solvers.cuts import maximum_cuts
 from jumpbench.solvers.exhaustive import best_states
 from jumpbench.solvers.independent_sets import maximum_independent_sets
+from jumpbench.solvers.sat import for_each_graph
 from jumpbench.targets.graphs import Cuts, Graphs, IndependentSets
 
 
@@ -26,6 +27,29 @@ def test_cp_sat_finds_what_trying_all_finds(kind, solve):
     found, best = solve(law), best_states(law)
     assert torch.equal(found, law.decoded(found)) and (found[~law.mask] == 0).all()
     assert torch.equal(law.score(found).double(), law.score(law.decoded(best)).double())
+
+
+def test_a_solver_sees_each_graph_without_its_padding():
+    law = laws(IndependentSets)
+    seen = []
+
+    def first_half(adjacency, seconds):
+        seen.append((adjacency, seconds))
+        return (torch.arange(len(adjacency)) < len(adjacency) // 2).long()
+
+    states = for_each_graph(law, first_half, 3.0)
+    sizes = law.graphs.sizes.tolist()
+    assert len(set(sizes)) > 1 and [len(a) for a, _ in seen] == sizes
+    assert states.shape == law.mask.shape and states.sum(1).tolist() == [n // 2 for n in sizes]
+    for number, (adjacency, seconds) in enumerate(seen):
+        assert seconds == 3.0 and adjacency.shape == 2 * (sizes[number],)
+        assert adjacency.sum() == law.graphs.adjacency[number].sum()
+
+    def gives_up(adjacency, seconds):
+        raise UserError("no proven optimum")
+
+    with pytest.raises(UserError, match="graph 0: no proven optimum"):
+        for_each_graph(law, gives_up, 3.0)
 
 
 def test_trying_all_is_refused_where_it_would_take_for_ever():
