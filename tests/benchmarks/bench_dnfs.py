@@ -1,6 +1,6 @@
 """DNFS: one pass for all neighbours, an epoch that does not repeat itself, bf16, resampling.
 
-    python tests/benchmarks/bench_dnfs.py [--threads 2] [--small] [--output bench_dnfs.json]
+    python tests/benchmarks/bench_dnfs.py [--threads 2] [--small] [--hidden 128] [--output ...]
 
 - All neighbour rates of leTF from one pass, against one pass per neighbour. Wanted: D / 4 times.
 - An epoch, a roll-out and its inner steps: against the form that evaluates the network once more on
@@ -8,7 +8,9 @@
   trajectories of 64 steps and 100 steps of 128 pairs. Wanted: 2.5 times.
 - The same epoch in bf16, for information.
 - Both streams in one batched pass against two separate ones.
-- Resampling 10,000 particles against one search per particle. Wanted: 50 times.
+- A step of LEAPS: rates and weights from one network pass, against one pass for each.
+- Resampling 10,000 particles against a loop over particles: one search each in torch (wanted: 50
+  times), or one walk along a Python list of numbers, the fastest loop there is.
 """
 
 import argparse
@@ -22,6 +24,8 @@ from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.dnfs.paths import euler_step, time_grid
 from jumpbench.methods.dnfs.residual import control_integrand, slope_of
 from jumpbench.networks.letf import LeTF
+from jumpbench.networks.locally_equivariant import LocallyEquivariantConvolution
+from jumpbench.samplers.annealed_jumps import annealed_rollout, residual_generator
 from jumpbench.samplers.resampling import systematic
 from jumpbench.targets.base import random_states
 from jumpbench.targets.ising import Ising
@@ -52,7 +56,7 @@ def neighbours(device: str, length: int, hidden: int, batch: int) -> dict[str, A
 
 def epoch(
     device: str, size: int, hidden: int, layers: int, chains: int, n_steps: int, inner: int,
-    dtype: torch.dtype | None = None,
+    dtype: torch.dtype | None = None, repeats: int = 1,
 ) -> dict[str, Any]:  # fmt: skip
     """Ours against one that throws the roll-out's fluxes away and evaluates stored states again."""
     target = Ising(size, 0.2)
@@ -101,9 +105,9 @@ def epoch(
 
     if dtype is not None:
         name = f"epoch in {dtype}, against float32, D={size**2}, {chains} x {n_steps} + {inner}"
-        return compare(name, ours, lambda: ours(None), repeats=2)
-    name = f"epoch, D={size**2}, {chains} x {n_steps} + {inner}"
-    return compare(name, ours, repeating, repeats=2)
+        return compare(name, ours, lambda: ours(None), repeats, warm_up=repeats > 1)
+    name = f"epoch, D={size**2}, h={hidden}, {chains} x {n_steps} + {inner}"
+    return compare(name, ours, repeating, repeats, warm_up=repeats > 1)
 
 
 def streams(device: str, length: int, hidden: int, batch: int) -> dict[str, Any]:
@@ -128,40 +132,81 @@ def streams(device: str, length: int, hidden: int, batch: int) -> dict[str, Any]
     return compare(f"both streams, D={length}, batch {batch}", both, one_by_one, repeats=5)
 
 
-def resampling(device: str, particles: int) -> dict[str, Any]:
+def leaps_step(device: str, size: int, chains: int, n_steps: int) -> dict[str, Any]:
+    """A roll-out of LEAPS against the same with the network called twice a step."""
+    target = Ising(size, 0.2)
+    torch.manual_seed(0)
+    network = LocallyEquivariantConvolution(size**2, 2, 20, (3, 5)).to(device)
+    generator = torch.Generator(device).manual_seed(0)
+    times = time_grid(n_steps, device)
+
+    def ours() -> None:
+        annealed_rollout(network, target, times, chains, generator)
+
+    @torch.no_grad()
+    def twice() -> None:
+        x = random_states(target, (chains,), generator)
+        weights = torch.zeros(chains, dtype=torch.float64, device=device)
+        for k in range(n_steps):
+            t, dt = times[k].expand(chains), times[k + 1] - times[k]
+            weights += dt * residual_generator(target, x, t, network(x, t)).double()
+            x = euler_step(x, dt * network(x, t).relu(), generator)
+
+    name = f"LEAPS, {chains} chains of {n_steps} steps, D={size**2}: one pass a step / two"
+    return compare(name, ours, twice, repeats=3)
+
+
+def resampling(device: str, particles: int) -> list[dict[str, Any]]:
     log_weights = torch.randn(1, particles, device=device)
     generator = torch.Generator(device).manual_seed(0)
 
-    def loop() -> None:
-        cumulative = log_weights[0].double().softmax(0).cumsum(0)
-        start = torch.rand((), generator=generator, device=device, dtype=torch.float64)
-        ancestors = []
-        for j in range(particles):
-            ancestors.append(torch.searchsorted(cumulative, (start + j) / particles))
-        torch.stack(ancestors)
+    def start() -> torch.Tensor:
+        return torch.rand((), generator=generator, device=device, dtype=torch.float64)
 
-    name = f"systematic resampling of {particles} particles"
-    return compare(name, lambda: systematic(log_weights, generator), loop)
+    def searches() -> None:
+        cumulative, u = log_weights[0].double().softmax(0).cumsum(0), start()
+        torch.stack([torch.searchsorted(cumulative, (u + j) / particles) for j in range(particles)])
+
+    def walk() -> None:
+        weights, u = log_weights[0].double().softmax(0).tolist(), float(start())
+        ancestors, m, reached = [], 0, weights[0]
+        for j in range(particles):
+            while reached < (u + j) / particles and m + 1 < particles:
+                m += 1
+                reached += weights[m]
+            ancestors.append(m)
+        torch.tensor(ancestors, device=device)
+
+    name = f"systematic resampling of {particles} particles, against a loop of"
+    return [
+        compare(f"{name} {loop.__name__}", lambda: systematic(log_weights, generator), loop)
+        for loop in (searches, walk)
+    ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--small", action="store_true", help="a few seconds, for a busy machine")
+    parser.add_argument("--hidden", type=int, default=128, help="width; the released code has 64")
+    parser.add_argument("--no-epoch", action="store_true", help="leave out what takes minutes")
     parser.add_argument("--output", default="bench_dnfs.json")
     arguments = parser.parse_args()
     as_in_a_run(arguments.threads)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    size, hidden, layers, chains, n_steps, inner = (
-        (6, 32, 2, 64, 16, 10) if arguments.small else (10, 128, 3, 256, 64, 100)
-    )
+    sizes = (10, arguments.hidden, 3, 256, 64, 100)
+    if arguments.small:
+        sizes = (6, 32, 2, 64, 16, 10)
+    size, hidden, *_ = sizes
     results = [
         neighbours(device, size**2, hidden, 16),
         streams(device, size**2, hidden, 32),
-        epoch(device, size, hidden, layers, chains, n_steps, inner),
-        epoch(device, size, hidden, layers, chains, n_steps, inner, torch.bfloat16),
-        resampling(device, 10_000),
+        leaps_step(device, size, 128, 16),
+        *resampling(device, 10_000),
     ]
+    if not arguments.no_epoch:
+        results.append(epoch(device, *sizes))
+        results.append(epoch(device, *sizes, torch.bfloat16))
     record(results, arguments.output)
 
 

@@ -38,20 +38,27 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def compare(
-    name: str, ours: Callable[[], object], other: Callable[[], object], repeats: int = 7
+    name: str,
+    ours: Callable[[], object],
+    other: Callable[[], object],
+    repeats: int = 7,
+    warm_up: bool = True,
 ) -> dict[str, Any]:
     """Both sides alternately after a warm-up of each; the speed-up is the ratio of minima.
 
     One timing is the mean of a block of calls that lasts about ``BLOCK_SECONDS``: a call of
     microseconds right after the other side would measure that side's leavings in the caches. On a
     shared machine only the ratio means something. Peak memory is that of the GPU during
-    each side; without a GPU, the process's high-water mark after both (one number).
+    each side; without a GPU, the process's high-water mark after both (one number). Calls of
+    minutes need no ``warm_up``.
     """
     times: dict[str, list[float]] = {"ours": [], "other": []}
     memory: dict[str, float] = {}
     sides = {"ours": ours, "other": other}
-    calls = {}
+    calls = dict.fromkeys(sides, 1)
     for side, work in sides.items():
+        if not warm_up:
+            break
         work()
         calls[side] = max(1, int(BLOCK_SECONDS / seconds(work)))
     for _ in range(repeats):

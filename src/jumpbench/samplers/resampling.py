@@ -13,13 +13,23 @@ from jumpbench.kernels.checks import require
 
 
 def systematic(log_weights: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """One uniform u per system; the inverse cumulated weights at (u + j) / M, j = 0..M-1.
+    """One uniform u per system; the inverse cumulated weights C at (u + j) / M, j = 0..M-1.
 
-    Every particle has floor(M w) or ceil(M w) copies. The least noise of the three.
+    Every particle has floor(M w) or ceil(M w) copies: those j with C_(m-1) <= (u + j) / M < C_m,
+    ceil(M C_m - u) - ceil(M C_(m-1) - u) of them, counted without a search. The least noise of the
+    three.
     """
     rows, size = log_weights.shape
     u = _uniforms((rows, 1), log_weights, generator)
-    return _inverse(normalised(log_weights), (u + _positions(log_weights)) / size)
+    cumulated = normalised(log_weights).cumsum(-1)
+    total = cumulated[..., -1:]
+    ends = torch.addcmul(-u, cumulated, size / total).ceil_()
+    # M - u may round down to M - 1; nothing lies beyond the last particle that has weight.
+    ends = torch.where(cumulated < total, ends.clamp_(0, size), size).long()
+    copies = ends.diff(dim=-1, prepend=ends.new_zeros(rows, 1))
+    particles = torch.arange(size, device=ends.device).expand(rows, size)
+    chosen = particles.flatten().repeat_interleave(copies.flatten(), output_size=rows * size)
+    return chosen.view(rows, size)
 
 
 def multinomial(log_weights: Tensor, generator: torch.Generator | None = None) -> Tensor:
