@@ -51,6 +51,7 @@ def fake_gpu() -> Iterator[None]:
         stack.enter_context(
             mock.patch.object(Tensor, "exponential_", lambda z, *_, **__: exponential(z))
         )
+        stack.enter_context(mock.patch("torch.binomial", lambda count, p, generator: count * p))
         stack.enter_context(mock.patch("torch.cuda.current_device", lambda: 0))
         not_here = "torch.cuda.amp.common.amp_definitely_not_available"
         stack.enter_context(mock.patch(not_here, lambda: False))
@@ -59,12 +60,3 @@ def fake_gpu() -> Iterator[None]:
         stack.enter_context(mock.patch("torch.unique", lambda z, **_: z.flatten()[:7]))
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
         yield
-
-
-def on_gpu(z: Any) -> Any:
-    """Tensors of nested dicts and lists moved to the fake GPU."""
-    if isinstance(z, dict):
-        return {key: on_gpu(value) for key, value in z.items()}
-    if isinstance(z, list):
-        return [on_gpu(value) for value in z]
-    return z.cuda() if isinstance(z, Tensor) else z

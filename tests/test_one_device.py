@@ -10,8 +10,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 from hydra.utils import instantiate
+from lightning.fabric.utilities.apply_func import move_data_to_device
 
-from fake_gpu import fake_gpu, on_gpu
+from fake_gpu import fake_gpu
+from jumpbench.methods.blackout.model import LostUnits
 from jumpbench.samplers.clusters import swendsen_wang
 from jumpbench.tables.grid import Selection, build
 from jumpbench.tables.plan import plan_run
@@ -31,6 +33,11 @@ def smoke(table, row, *overrides):
     return next(cell for cell in build(load(table), selection) if cell.asked).runs[0]
 
 
+def trained(table, row):
+    """The training behind a row of the smoke scale."""
+    return smoke(table, row).needs["trained"]
+
+
 RUNS = {
     # As published: transformers, 24x24 and 16x16 lattices, the buffer's size.
     "ising": partial(plan_run, "dasbs/ising", SHORT),
@@ -48,7 +55,19 @@ RUNS = {
     "transpositions": partial(smoke, "symmetric_diffusers/table6", "RT + IT + greedy"),
     "tours": partial(smoke, "symmetric_diffusers/table4", "SymmetricDiffusers (ours)"),
     "sedd": partial(smoke, "symmetric_diffusers/table5", "SEDD"),
-}
+    "death": partial(trained, "blackout/mnist", "Finite-time loss, Poisson"),
+    "poisson": partial(smoke, "blackout/mnist", "Finite-time loss, Poisson"),
+    "bridge": partial(smoke, "blackout/mnist", "Finite-time loss, stochastic rounding"),
+    "levels": partial(trained, "blackout/table1", "Instantaneous loss, Binomial: samples"),
+    "nearest": partial(smoke, "blackout/table1", "Instantaneous loss, Binomial: samples",
+                       "corrector=whole"),
+    "classifier": lambda: smoke("blackout/mnist", "Real images").needs["classifier"],
+    "flow": partial(plan_run, "dnfs/ising_10x10", ("method.n_steps=3", "method.chains=8")),
+    "graphs": partial(smoke, "dnfs/table1", "DNFS"),
+    "graph_chains": partial(smoke, "dnfs/table1", "DMALA"),
+    "energies": partial(smoke, "dnfs/table2", "EB-DNFS"),
+    "discrepancy": partial(smoke, "dnfs/table2", "ED-Bern (here)"),
+}  # fmt: skip
 
 
 class Trainer(SimpleNamespace):
@@ -57,7 +76,7 @@ class Trainer(SimpleNamespace):
     world_size, global_step, global_rank, is_global_zero = 1, 0, 0, True
     training = testing = sanity_checking = False
     max_steps = estimated_stepping_batches = STEPS
-    precision, current_epoch = "32-true", 0
+    precision, current_epoch, lightning_module = "32-true", 0, None
 
 
 class Optimizer:
@@ -66,13 +85,12 @@ class Optimizer:
     def zero_grad(self):
         pass
 
-    def step(self):
-        pass
+    step = zero_grad
 
 
 def train(method, batch):
     found = method.configure_optimizers()
-    several = isinstance(found, list) and len(found) > 1
+    several = isinstance(found, list | tuple) and len(found) > 1
     method.optimizers = lambda: [Optimizer()] * len(found) if several else Optimizer()
     method.manual_backward = lambda loss: None
     method.on_fit_start()
@@ -85,13 +103,22 @@ def train(method, batch):
 
 def evaluate(method, batch):
     with torch.no_grad():
-        method.draw(batch, method.test_generator(0))
+        method.on_test_start()
+        drawn = method.draw(batch, method.test_generator(0))
+    for draws in drawn.values() if isinstance(drawn, dict) else [drawn]:
+        assert draws.samples.device.type == "cuda"
 
 
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 def test_every_tensor_is_on_the_gpu(run, monkeypatch):
     # Read on the host, once a call, from values that a fake GPU does not have.
     monkeypatch.setattr(swendsen_wang, "bond_probability", lambda target: 0.5)
+    # Values mean nothing here, so they may be infinite; and another run's weights are not there.
+    monkeypatch.setattr("jumpbench.methods.dnfs.module.check_positive", lambda *args: None)
+    monkeypatch.setattr("jumpbench.methods.unnormalised.base.check_target", lambda *args: None)
+    monkeypatch.setattr("jumpbench.methods.blackout.module.trained_weights", lambda _: None)
+    monkeypatch.setattr(LostUnits, "load_state_dict", lambda *args: None)
+    monkeypatch.setattr("torch.cuda.synchronize", lambda *args: None)
     config = run().config
     data = instantiate(config["data"], _convert_="all")
     method = instantiate(config["method"], _convert_="all")
@@ -110,7 +137,7 @@ def test_every_tensor_is_on_the_gpu(run, monkeypatch):
         for stage, batch in batches.items():
             method.train(stage == "fit")
             trainer.training, trainer.testing = stage == "fit", stage == "test"
-            batch = data.on_after_batch_transfer(on_gpu(batch), 0)
+            batch = data.on_after_batch_transfer(move_data_to_device(batch, "cuda"), 0)
             {"fit": train, "test": evaluate}[stage](method, batch)
 
 

@@ -6,9 +6,12 @@ import torch
 from torch import Tensor
 
 
-def tiled(images: Tensor, columns: int, border: int = 1) -> Tensor:
-    """Images (N, C, H, W) as one picture (H', W', 3) in 0..1, row by row."""
-    images = images.float() / max(int(images.max()), 1)
+def tiled(images: Tensor, columns: int, border: int = 1, maximum: int | None = None) -> Tensor:
+    """Images (N, C, H, W) as one picture (H', W', 3) in 0..1, row by row.
+
+    White is ``maximum``, by default the largest value of them all.
+    """
+    images = images.float() / (maximum or max(int(images.max()), 1))
     images = images.expand(-1, 3, -1, -1)
     n, _, height, width = images.shape
     rows = -(-n // columns)
@@ -21,11 +24,14 @@ def tiled(images: Tensor, columns: int, border: int = 1) -> Tensor:
 def sample_grids(
     table: Any, rows: list[str] | None = None, side: int = 8, columns: list[str] | None = None
 ) -> Any:
-    """``side`` x ``side`` samples per row and column of the table; None if there are none."""
+    """``side`` x ``side`` samples per row and column of the table; None if there are none.
+
+    More than a run shows are taken from all of its samples, where it kept them.
+    """
     import matplotlib.pyplot as plt
 
     found = [
-        (row, column, artifact["images"][: side * side])
+        (row, column, _enough(artifact, side * side))
         for column in (columns or table.columns)
         for row in (rows or table.rows)
         if (artifact := table.artifact(row, column)) is not None and "images" in artifact
@@ -46,16 +52,41 @@ def sample_grids(
     return figure
 
 
-def paths(table: Any, row: str, column: str, count: int = 16) -> Any:
-    """States along the way of ``count`` samples, one line each (Figs. 3, 6, 11)."""
+def _enough(artifact: dict[str, Any], count: int) -> Tensor:
+    images = artifact["images"]
+    return (images if len(images) >= count else artifact.get("samples", images))[:count]
+
+
+def paths(
+    table: Any,
+    row: str,
+    column: str,
+    count: int = 16,
+    times: int | None = None,
+    stretched: bool = False,
+) -> Any:
+    """States along the way of ``count`` samples, one line each (Figs. 3, 6, 11).
+
+    Args:
+        times: how many of the kept times are shown, evenly.
+        stretched: every state from its darkest to its brightest value, as in Fig. 3.
+    """
     import matplotlib.pyplot as plt
 
     artifact = table.artifact(row, column)
     if artifact is None or "path" not in artifact:
         return None
-    path = artifact["path"][:count]
+    path = artifact["path"][:count].float()
+    if times is not None:
+        path = path[:, torch.linspace(0, path.shape[1] - 1, times).round().long()]
+    white = max(int(path.max()), 1)
+    if stretched:
+        low, high = (f(path, (2, 3, 4), keepdim=True) for f in (torch.amin, torch.amax))
+        path, white = (path - low) / (high - low).clamp(min=1), 1
     size = (0.6 * path.shape[1], 0.6 * len(path))
     figure, axis = plt.subplots(figsize=size, layout="constrained")
     axis.set_axis_off()
-    axis.imshow(tiled(path.flatten(0, 1), path.shape[1]).numpy(), interpolation="nearest")
+    axis.imshow(
+        tiled(path.flatten(0, 1), path.shape[1], maximum=white).numpy(), interpolation="nearest"
+    )
     return figure
