@@ -10,11 +10,10 @@ from torch import Tensor, nn
 
 from jumpbench.data.graphs import Pool
 from jumpbench.errors import UserError
-from jumpbench.evaluations.base import Evaluation
 from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.dnfs.module import adamw
 from jumpbench.methods.dnfs.paths import Move, sample, time_grid
-from jumpbench.methods.dnfs.training import FlowTraining
+from jumpbench.methods.dnfs.training import FlowTraining, SeededNetworks
 from jumpbench.networks.legf import LeGF
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.graphs import GraphLaw, Graphs
@@ -23,13 +22,59 @@ Problem = Callable[..., GraphLaw]
 """Takes graphs and an inverse temperature, such as a partial of ``IndependentSets``."""
 
 
-class GraphDNFS(FlowTraining):
+class LawsOfGraphs(SeededNetworks):
+    """A method that learns the laws exp(beta * objective) of many graphs, a few of them at a time.
+
+    Inverse temperatures grow linearly over the first steps of training. Networks are not told.
+
+    Args:
+        problem: graphs and beta to a law.
+        graphs_per_rollout: training graphs at a time, at least 2.
+        beta_start, beta, warm_up: first and last inverse temperature, and the steps between.
+        chains_per_graph: samples of each test graph.
+        kwargs: ``seed`` and ``evaluation``.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        graphs_per_rollout: int = 16,
+        beta_start: float = 0.1,
+        beta: float = 5.0,
+        warm_up: int = 80_000,
+        chains_per_graph: int = 20,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if graphs_per_rollout < 2:
+            raise UserError(f"graphs_per_rollout must be at least 2, not {graphs_per_rollout}")
+        if chains_per_graph < 1:
+            raise UserError(f"chains_per_graph must be at least 1, not {chains_per_graph}")
+        self.problem, self.graphs_per_rollout = problem, graphs_per_rollout
+        self.beta_start, self.beta, self.warm_up = beta_start, beta, warm_up
+        self.chains_per_graph = chains_per_graph
+
+    def beta_at(self, step: int) -> float:
+        part = min(1.0, step / max(self.warm_up, 1))
+        return self.beta_start + part * (self.beta - self.beta_start)
+
+    def laws(self, batch: Pool) -> GraphLaw:
+        """Of some graphs of the pool, at the inverse temperature of the current step."""
+        graphs = batch.draw(self.graphs_per_rollout, self.generator("graphs"))
+        if len(graphs) < self.graphs_per_rollout:
+            raise UserError(
+                f"there are {len(graphs)} training graphs, fewer than graphs_per_rollout="
+                f"{self.graphs_per_rollout}"
+            )
+        return self.problem(graphs, self.beta_at(self.global_step))
+
+
+class GraphDNFS(LawsOfGraphs, FlowTraining):
     """A flow sampler of the laws exp(beta * objective) of graphs.
 
-    A roll-out has ``graphs_per_rollout`` training graphs with an equal share of the chains and a
-    d/dt log Z_t each; stored entries keep the graphs, beta and the estimate that they were made
-    with. Inverse temperatures grow linearly from ``beta_start`` to ``beta`` over the first
-    ``warm_up`` steps and are constant within a roll-out. The network is not told beta.
+    A roll-out's graphs have an equal share of the chains and a d/dt log Z_t each; stored entries
+    keep the graphs, beta and the estimate that they were made with. Beta is constant within a
+    roll-out.
 
     A test batch of graphs gives ``chains_per_graph`` decoded solutions a graph, graph by graph.
 
@@ -38,14 +83,12 @@ class GraphDNFS(FlowTraining):
         length: padded number of nodes, that of the data.
         network: builds, from ``length`` and ``n_states``, a network of states, times and graphs.
         optimizer: partial that takes the parameters.
-        n_steps, chains, stored, batch_size, clamp: of :class:`Learner`.
-        graphs_per_rollout: at least 2; they divide ``chains``.
+        n_steps, chains, stored, batch_size, clamp: of :class:`Learner`; the graphs of a roll-out
+            divide ``chains``.
         refresh_every: optimiser steps between roll-outs.
-        beta_start, beta, warm_up: the schedule of inverse temperatures.
-        chains_per_graph: samples of each test graph.
         moves: by name, MCMC moves after every Euler step of the test stage, or None; each is a way
             of drawing.
-        evaluation, seed: of :class:`~jumpbench.methods.base.Method`.
+        kwargs: of :class:`LawsOfGraphs`.
     """
 
     def __init__(
@@ -59,47 +102,22 @@ class GraphDNFS(FlowTraining):
         stored: int = 4,
         batch_size: int = 256,
         clamp: float | None = 5.0,
-        graphs_per_rollout: int = 16,
         refresh_every: int = 100,
-        beta_start: float = 0.1,
-        beta: float = 5.0,
-        warm_up: int = 80_000,
-        chains_per_graph: int = 20,
         moves: Mapping[str, Move | None] | None = None,
-        evaluation: Evaluation | None = None,
-        seed: int = 0,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(seed=seed, evaluation=evaluation)
-        if graphs_per_rollout < 2 or chains % graphs_per_rollout:
+        super().__init__(problem=problem, **kwargs)
+        if chains % self.graphs_per_rollout:
             raise UserError(
-                f"graphs_per_rollout={graphs_per_rollout} must be at least 2 and divide "
-                f"chains={chains}"
+                f"graphs_per_rollout={self.graphs_per_rollout} must divide chains={chains}"
             )
-        if chains_per_graph < 1:
-            raise UserError(f"chains_per_graph must be at least 1, not {chains_per_graph}")
-        self.problem, self.optimizer = problem, optimizer
+        self.optimizer = optimizer
         self.network = self.seeded(network, "network", length=length, n_states=2)
         self.use(Learner(self.network, n_steps, chains, stored, batch_size, clamp), refresh_every)
-        self.graphs_per_rollout = graphs_per_rollout
-        self.beta_start, self.beta, self.warm_up = beta_start, beta, warm_up
-        self.chains_per_graph = chains_per_graph
         self.moves = dict(moves or {"flow": None})
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return self.optimizer(self.parameters())
-
-    def beta_at(self, step: int) -> float:
-        part = min(1.0, step / max(self.warm_up, 1))
-        return self.beta_start + part * (self.beta - self.beta_start)
-
-    def laws(self, batch: Pool) -> GraphLaw:
-        graphs = batch.draw(self.graphs_per_rollout, self.generator("graphs"))
-        if len(graphs) < self.graphs_per_rollout:
-            raise UserError(
-                f"there are {len(graphs)} training graphs, fewer than graphs_per_rollout="
-                f"{self.graphs_per_rollout}"
-            )
-        return self.problem(graphs, self.beta_at(self.global_step))
 
     def kind(self) -> GraphLaw:
         # Graphs are replaced by the stored ones; what counts are the problem's own settings.
