@@ -112,7 +112,7 @@ def test_the_network_follows_a_relabelling_and_not_the_padding():
 
 @pytest.mark.parametrize("kind, family", [(IndependentSets, erdos_renyi), (Cuts, barabasi_albert)])
 def test_training_makes_better_solutions(kind, family):
-    """The balance's variance falls below 0.4 of its first values; solutions stay feasible and complete."""
+    """The balance's variance falls below 0.4 of its first values; solutions stay feasible."""
     data = GraphData(partial(family, low=6, high=9), length=9, n_train=12, n_test=10)
     method = GraphTrajectoryBalance(
         problem=kind, network=partial(GraphIsomorphism, hidden=16, layers=2), chains=64,
