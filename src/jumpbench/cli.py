@@ -36,7 +36,7 @@ keys of table, status and plan
   any other key=value       a Hydra override for every run (trainer.accelerator=gpu, logger=wandb)
 
 environment: JUMPBENCH_DATA (datasets), JUMPBENCH_OUTPUTS (results), and for experiments and
-tables of your own JUMPBENCH_CONF and JUMPBENCH_REPRODUCE (folders, the first one that has a table)
+tables of your own JUMPBENCH_CONF and JUMPBENCH_REPRODUCE (folders as in PATH, searched first)
 exit status: 0 if every asked cell has a number, 1 if some have none, 2 for bad input
 """
 

@@ -19,18 +19,19 @@ def suite_root() -> Path:
     return checkout() or _PACKAGE / "_suite"
 
 
-def conf_dir() -> Path:
-    return suite_root() / "conf"
-
-
-def own_conf_dir() -> Path | None:
-    """``JUMPBENCH_CONF``: a folder of one's own experiments and groups, searched after ours.
+def own_conf_dirs() -> list[Path]:
+    """``JUMPBENCH_CONF``: folders of one's own experiments and groups, separated as in ``PATH``.
 
     Raises:
-        UserError: there is no such folder.
+        UserError: one of them does not exist.
     """
-    own = os.environ.get("JUMPBENCH_CONF")
-    return _folder("JUMPBENCH_CONF", own) if own else None
+    return _own_folders("JUMPBENCH_CONF")
+
+
+def conf_dirs() -> list[Path]:
+    """Folders of configuration, in the order in which a file is looked for: one's own, then the
+    suite's."""
+    return list(dict.fromkeys([*own_conf_dirs(), (suite_root() / "conf").resolve()]))
 
 
 def reproduce_dirs() -> list[Path]:
@@ -40,8 +41,7 @@ def reproduce_dirs() -> list[Path]:
     Raises:
         UserError: one of one's own does not exist.
     """
-    named = os.environ.get("JUMPBENCH_REPRODUCE", "").split(os.pathsep)
-    own = [_folder("JUMPBENCH_REPRODUCE", name) for name in named if name.strip()]
+    own = _own_folders("JUMPBENCH_REPRODUCE")
     return list(dict.fromkeys([*own, (suite_root() / "reproduce").resolve()]))
 
 
@@ -58,11 +58,15 @@ def table_file(table_id: str, below: Path | None = None) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
-def _folder(variable: str, name: str) -> Path:
-    path = Path(name.strip()).expanduser().resolve()
-    if not path.is_dir():
-        raise UserError(f"{variable}: there is no folder {path}; make it, or unset {variable}")
-    return path
+def _own_folders(variable: str) -> list[Path]:
+    named = os.environ.get(variable, "").split(os.pathsep)
+    folders = [Path(name.strip()).expanduser().resolve() for name in named if name.strip()]
+    for folder in folders:
+        if not folder.is_dir():
+            raise UserError(
+                f"{variable}: there is no folder {folder}; make it, or unset {variable}"
+            )
+    return folders
 
 
 def outputs_root() -> Path:

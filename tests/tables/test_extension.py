@@ -1,12 +1,16 @@
 """Tables of one's own: folders that are searched before the suite's, and ``extends:``."""
 
 import json
+import os
 
 import pytest
 
 from jumpbench.cli import main
 from jumpbench.errors import UserError
 from jumpbench.paths import suite_root
+from jumpbench.tables import plan
+from jumpbench.tables.grid import Selection
+from jumpbench.tables.plan import plan_run
 from jumpbench.tables.spec import available, load
 
 FIVE_LINES = """\
@@ -140,3 +144,30 @@ def test_a_folder_that_does_not_exist_is_an_error(project, monkeypatch, capsys, 
     shown = capsys.readouterr().err
     assert f"{variable}: there is no folder {project / 'nowhere'}" in shown
     assert shown.count("\n") == 1
+
+
+def test_ones_own_configuration_is_found_before_the_suites(project, monkeypatch):
+    theirs = plan_run("sgdd/table2").config
+    own, other = project / "conf", project / "other"
+    replaced = other / "experiment/sgdd/table2.yaml"
+    replaced.parent.mkdir(parents=True)
+    suites = (suite_root() / "conf/experiment/sgdd/table2.yaml").read_text()
+    replaced.write_text(suites)
+    monkeypatch.setenv("JUMPBENCH_CONF", f"{own}{os.pathsep}{other}")
+    plan.forget()
+    assert Selection("smoke").changes == ()  # the same words in another place change nothing
+    assert plan_run("sgdd/table2").config == theirs
+    replaced.write_text(f"{suites}\nseed: 5\n")
+    plan.forget()
+    assert (theirs["seed"], plan_run("sgdd/table2").config["seed"]) == (0, 5)
+    assert Selection("smoke").changes == (f"{replaced} in the place of the suite's",)
+    label = Selection("smoke").label(load("toy/coins"))
+    replaced.write_text(f"{suites}\nseed: 6\n")
+    plan.forget()
+    assert Selection("smoke").label(load("toy/coins")) not in (label, "smoke")
+    # A group, and among one's own folders the first.
+    for folder, cores in ((other, 2), (own, 3)):
+        (folder / "trainer").mkdir()
+        (folder / "trainer/default.yaml").write_text(f"{{accelerator: cpu, devices: {cores}}}\n")
+    plan.forget()
+    assert plan_run("toy/coin").config["trainer"] == {"accelerator": "cpu", "devices": 3}

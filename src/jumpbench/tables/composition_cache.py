@@ -12,7 +12,7 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import hydra
 import omegaconf
@@ -28,18 +28,18 @@ CONTENTS = 5
 
 def kept(
     compose: Callable[[], DictConfig], roots: Sequence[Path], name: Sequence[str]
-) -> DictConfig:
-    """What ``compose`` gives, from disk if an earlier call composed the same ``name``.
+) -> dict[str, Any]:
+    """What ``compose`` gives, as plain data with formulas as written; from disk if an earlier call
+    composed the same ``name``.
 
     Nothing is written where there is no outputs folder yet, or where it cannot be written.
     """
     path = _folder(tuple(roots)) / f"{_digest(json.dumps(list(name)))}.json"
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         found = json.loads(path.read_text(encoding="utf-8"))
-        if found["name"] == list(name):
-            return _config(found["config"])
-    config = compose()
-    raw = OmegaConf.to_container(config, resolve=False)
+        if found["name"] == list(name) and isinstance(found["config"], dict):
+            return found["config"]
+    raw = cast(dict[str, Any], OmegaConf.to_container(compose(), resolve=False))
     text = json.dumps({"name": list(name), "config": raw}, default=str)
     # Keys that are no text, and values that json has no form for, come back as something else.
     if json.loads(text)["config"] == raw and outputs_root().is_dir():
@@ -47,7 +47,7 @@ def kept(
             if not path.parent.is_dir():
                 _make_room(path.parent.parent)
             write_atomic(path, text)
-    return config
+    return raw
 
 
 def _make_room(folder: Path) -> None:
@@ -76,11 +76,3 @@ def _folder(roots: tuple[Path, ...]) -> Path:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _config(raw: Any) -> DictConfig:
-    config = OmegaConf.create(raw)
-    if not isinstance(config, DictConfig):
-        raise TypeError("a composition is a mapping")
-    OmegaConf.set_struct(config, True)
-    return config

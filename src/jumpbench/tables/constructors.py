@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.errors import UserError, innermost
-from jumpbench.paths import own_conf_dir
+from jumpbench.paths import own_conf_dirs
 
 _SAFE = (
     "jumpbench.", "lightning.", "torch.nn.", "torch.optim.", "torch.compile", "torchmetrics.",
@@ -31,7 +31,7 @@ def own_folders() -> list[Path]:
     found = []
     with contextlib.suppress(OSError):  # the folder was deleted
         found.append(Path.cwd())
-    if own := own_conf_dir():
+    for own in own_conf_dirs():
         found += [own, own.parent]
     found += [Path(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jumpbench.errors import UserError
+from jumpbench.tables.composition import replaced_files
 from jumpbench.tables.identity import is_anonymous
 from jumpbench.tables.language import SCALES, Column, Metric, Row, Scale, Table
 from jumpbench.tables.names import select
@@ -41,8 +42,12 @@ class Selection:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """Overrides that can change a number; device, loggers and workers cannot."""
-        return tuple(o for o in self.overrides if not is_anonymous(o))
+        """What can change a number: overrides (not of device, loggers or workers), and files of
+        one's own in the place of the suite's."""
+        return (
+            *(o for o in self.overrides if not is_anonymous(o)),
+            *(f"{file} in the place of the suite's" for file in replaced_files()),
+        )
 
     @property
     def is_part(self) -> bool:
@@ -53,6 +58,7 @@ class Selection:
         if not self.changes and not table.foreign:
             return self.scale
         text = "\n".join(sorted(self.changes))
+        text += "".join(file.read_text(encoding="utf-8") for file in replaced_files())
         if table.foreign:
             text += Path(table.file).read_text(encoding="utf-8")
         return f"{self.scale}+{hashlib.sha256(text.encode()).hexdigest()[:8]}"

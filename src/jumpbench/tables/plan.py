@@ -12,22 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError
 from jumpbench.paths import outputs_root
 from jumpbench.tables import composition
-from jumpbench.tables.composition import (
-    composed,
-    copied_nodes,
-    explained,
-    resolved_but,
-    with_copies,
-)
+from jumpbench.tables.composition import composed, copied_nodes, with_copies
 from jumpbench.tables.composition import experiments as experiments
 from jumpbench.tables.constructors import check_allowed
+from jumpbench.tables.formulas import resolved, resolved_but
 from jumpbench.tables.identity import identity, is_anonymous
+from jumpbench.tables.values import explained
 
 _NEED_KEYS = {"experiment", "copy", "overrides"}
 
@@ -90,32 +85,16 @@ def plan_run(experiment: str, overrides: Sequence[str] = (), seed: int | None = 
 def forget() -> None:
     """Read the configuration files again, and plan anew."""
     composition.forget()
-    _with_values.cache_clear()
     _planned.cache_clear()
     _needed.cache_clear()
 
 
 @functools.cache
 def _planned(experiment: str, overrides: tuple[str, ...], seed: int | None) -> Run:
-    config = _with_values(experiment, overrides)
-    own = config.seed
-    try:
-        if seed is not None:
-            config.seed = seed
-        return _plan(experiment, config, tuple(o for o in overrides if is_anonymous(o)))
-    finally:
-        config.seed = own
-
-
-@functools.lru_cache(maxsize=8)
-def _with_values(experiment: str, overrides: tuple[str, ...]) -> DictConfig:
-    """Shared by the seeds of a cell, which change nothing but ``seed`` and the folders of needs."""
-    try:
-        config = composed(experiment, overrides)
-        # A run that is needed may get copies of any node, and these must stay formulas.
-        return config if config.get("needs") else resolved_but(config, ("seed",))
-    except OmegaConfBaseException as error:
-        raise UserError(f"experiment {experiment}: {explained(error)}") from None
+    config = composed(experiment, overrides)
+    if seed is not None:
+        config["seed"] = seed
+    return _plan(experiment, config, tuple(o for o in overrides if is_anonymous(o)))
 
 
 @functools.cache
@@ -127,19 +106,17 @@ def _needed(
     return _plan(experiment, config, passed_on)
 
 
-def _plan(experiment: str, config: DictConfig, passed_on: tuple[str, ...]) -> Run:
+def _plan(experiment: str, config: dict[str, Any], passed_on: tuple[str, ...]) -> Run:
     needs: dict[str, Run] = {}
     try:
         for key, need in (config.get("needs") or {}).items():
             if need is None:
                 continue  # an experiment on top of another may drop what that one needs
             needs[str(key)] = run = _need(experiment, str(key), config, need, passed_on)
-            with open_dict(config):
-                config.needs[key]["folder"] = f"run:{run.hash}"
-        plain = _resolved(config)
+            config["needs"][key]["folder"] = f"run:{run.hash}"
+        plain = resolved(config)
     except OmegaConfBaseException as error:
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
-    assert isinstance(plain, dict)
     try:
         check_allowed(plain)
     except UserError as error:
@@ -149,35 +126,11 @@ def _plan(experiment: str, config: DictConfig, passed_on: tuple[str, ...]) -> Ru
     return Run(experiment.split("/")[0], name, identity(plain), plain, needs)
 
 
-def _resolved(config: DictConfig) -> Any:
-    """Plain values. Where every formula left is ``${seed}`` itself, as between the seeds of a cell,
-    it is filled in without OmegaConf, in a tenth of the time."""
-    raw = OmegaConf.to_container(config, resolve=False, throw_on_missing=True)
-    seed = config.seed
-    plain, only_seeds = _seeded(raw, seed)
-    if only_seeds:
-        return plain
-    return OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-
-
-def _seeded(raw: Any, seed: Any) -> tuple[Any, bool]:
-    """``raw`` with ``seed`` for ``${seed}``, and whether no other formula is in it."""
-    if isinstance(raw, dict):
-        parts = {key: _seeded(value, seed) for key, value in raw.items()}
-        return {k: v for k, (v, _) in parts.items()}, all(only for _, only in parts.values())
-    if isinstance(raw, list):
-        items = [_seeded(value, seed) for value in raw]
-        return [v for v, _ in items], all(only for _, only in items)
-    if raw == "${seed}":
-        return seed, True
-    return raw, not (isinstance(raw, str) and "${" in raw)
-
-
 def _need(
-    experiment: str, key: str, config: DictConfig, need: Any, passed_on: tuple[str, ...]
+    experiment: str, key: str, config: dict[str, Any], need: Any, passed_on: tuple[str, ...]
 ) -> Run:
     """The run under ``needs.KEY``: an experiment, nodes copied from this run, then overrides."""
-    wanted = OmegaConf.to_container(need, resolve=True) if OmegaConf.is_config(need) else need
+    wanted = resolved_but(config, f"needs.{key}", ())
     if (
         not isinstance(wanted, dict)
         or "experiment" not in wanted

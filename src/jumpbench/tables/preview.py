@@ -6,7 +6,7 @@ from collections import Counter
 import yaml
 
 from jumpbench.errors import UserError
-from jumpbench.paths import conf_dir, own_conf_dir
+from jumpbench.paths import conf_dirs
 from jumpbench.tables.composition import experiments
 from jumpbench.tables.console import console, words
 from jumpbench.tables.grid import Selection, build, unique_runs
@@ -28,8 +28,7 @@ def print_experiments() -> None:
 
 def about(experiment: str) -> str:
     """The first comment of the experiment's file, else what it composes."""
-    own = own_conf_dir()
-    files = [root / "experiment" / f"{experiment}.yaml" for root in (conf_dir(), own) if root]
+    files = [folder / "experiment" / f"{experiment}.yaml" for folder in conf_dirs()]
     text = next((file.read_text(encoding="utf-8") for file in files if file.is_file()), "")
     for line in text.splitlines():
         if line.startswith("#") and "@package" not in line:

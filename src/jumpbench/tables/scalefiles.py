@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from jumpbench.errors import UserError
-from jumpbench.paths import conf_dir, own_conf_dir
+from jumpbench.paths import conf_dirs
 from jumpbench.tables.names import no_such
 
 _PREFIX = "scale="
@@ -46,7 +46,7 @@ def expanded(overrides: Iterable[str]) -> list[str]:
 
 
 def _located(name: str) -> Path:
-    folders = [root / "scale" for root in (own_conf_dir(), conf_dir()) if root]
+    folders = [folder / "scale" for folder in conf_dirs()]
     for folder in folders:
         if (path := folder / f"{name}.yaml").is_file() and path.resolve().is_relative_to(folder):
             return path

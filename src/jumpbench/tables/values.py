@@ -1,0 +1,113 @@
+"""Values of overrides (``method.n_steps=8``), set in a configuration as Hydra sets them."""
+
+from typing import Any, cast
+
+from hydra.core.override_parser.types import Override
+from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
+
+from jumpbench.errors import UserError, innermost
+from jumpbench.tables.names import no_such
+
+
+def explained(error: BaseException) -> str:
+    """The telling part of a Hydra or OmegaConf message, on one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[0] if lines else type(error).__name__
+    cause = str(innermost(error)).strip().splitlines()
+    if cause and cause[0].strip() not in text:
+        text += f" ({cause[0].strip()})"
+    return text[:400]
+
+
+def with_value(experiment: str, config: dict[str, Any], override: Override) -> dict[str, Any]:
+    """``config`` with one value set: ``key=`` must exist, ``+key=`` must not, ``~key`` goes.
+
+    A number or a text at a place that is there is set in the dict itself; anything else, and every
+    mistake, goes through OmegaConf, which takes a hundred times as long.
+
+    Raises:
+        UserError: a key that is not there, is there already, or cannot have this value.
+    """
+    if _set_plainly(config, override):
+        return config
+    whole = OmegaConf.create(config)
+    OmegaConf.set_struct(whole, True)
+    _set(experiment, whole, override)
+    return cast(dict[str, Any], OmegaConf.to_container(whole, resolve=False))
+
+
+def _set_plainly(config: dict[str, Any], override: Override) -> bool:
+    """Whether the value could be set without OmegaConf; if so, it is."""
+    *above, last = override.key_or_group.split(".")
+    node: Any = config
+    for name in above:
+        node = node.get(name) if isinstance(node, dict) else None
+    if not isinstance(node, dict):
+        return False
+    if override.is_delete():
+        return node.pop(last, _NOTHING) is not _NOTHING
+    if override.is_force_add() or override.is_add() is (last in node):
+        return False
+    old, value = node.get(last), override.value()
+    if isinstance(value, list):
+        simple = all(_is_simple(item) for item in value) and not isinstance(old, dict)
+    else:
+        simple = _is_simple(value) and not isinstance(old, dict | list)
+    if simple:
+        node[last] = value
+    return simple
+
+
+_NOTHING = object()
+
+
+def _is_simple(value: Any) -> bool:
+    """Neither a mapping nor a formula, whose grammar OmegaConf checks."""
+    return not isinstance(value, dict | list) and not (isinstance(value, str) and "${" in value)
+
+
+def _set(experiment: str, config: DictConfig, override: Override) -> None:
+    key, value = override.key_or_group, override.value()
+    head, _, last = key.rpartition(".")
+    try:
+        parent = OmegaConf.select(config, head) if head else config
+        there = isinstance(parent, DictConfig) and last in set(parent)
+        if override.is_delete():
+            if not there:
+                raise UserError(f"{override.input_line}: there is no {key}")
+            with open_dict(config):
+                del parent[last]
+        elif (
+            override.is_add()
+            and there
+            and parent[last] is not None
+            and not isinstance(value, dict | list)
+        ):
+            raise UserError(f"{override.input_line}: {key} is there already; leave out the +")
+        elif override.is_add() or override.is_force_add():
+            OmegaConf.update(config, key, value, merge=True, force_add=True)
+        else:
+            _must_exist(config, key)
+            OmegaConf.update(config, key, value, merge=True)
+    except UserError as error:
+        raise UserError(f"experiment {experiment}: {error}") from None
+    except (OmegaConfBaseException, ValueError, TypeError, AssertionError) as error:
+        raise UserError(
+            f"experiment {experiment}: {override.input_line}: {explained(error)}"
+        ) from None
+
+
+def _must_exist(config: DictConfig, key: str) -> None:
+    """Raises :class:`UserError` with the nearest name if a key is not part of the configuration."""
+    node: Any = config
+    names = key.split(".")
+    for i, name in enumerate(names):
+        if isinstance(node, DictConfig) and name not in set(node):
+            known = [".".join([*names[:i], str(k)]) for k in node]
+            raise UserError(
+                f"{no_such('key', '.'.join(names[: i + 1]), known)} (a new key is written +{key}=)"
+            )
+        if not OmegaConf.is_config(node) or i == len(names) - 1:
+            return  # a list's element, or beneath a plain value: OmegaConf says what is wrong
+        node = OmegaConf.select(node, name, throw_on_missing=False)
