@@ -10,10 +10,7 @@ from jumpbench.data.graphs import GraphData, Pool, barabasi_albert, erdos_renyi,
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.solvers.exhaustive import best_states
 from jumpbench.targets.graphs import Graphs, IndependentSets
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
+from oracles import generator
 
 
 def test_erdos_renyi_has_no_isolated_nodes_and_its_density():

@@ -15,8 +15,9 @@ from jumpbench.networks.denoising_scores import DenoisingScores
 from jumpbench.processes.masked import MaskedProcess
 from jumpbench.processes.schedules import LogLinear
 from jumpbench.processes.uniform import UniformProcess
+from oracles import all_states
 
-STATES = torch.tensor(list(product(range(3), repeat=2)))
+STATES = all_states(3, 2)
 LAW = torch.tensor([6.0, 1, 1, 1, 5, 1, 1, 1, 3], dtype=torch.float64) / 20
 KERNELS = {"uniform": (UniformProcess(3), None), "masked": (MaskedProcess(3), LogLinear())}
 
@@ -93,7 +94,7 @@ def test_the_loss_is_least_at_the_true_score(kernel):
     noise, rate = torch.tensor(0.7, dtype=torch.float64), torch.tensor(1.0, dtype=torch.float64)
     n = process.n_states
     kernel_matrix = process.kernel(noise)
-    xt = torch.tensor(list(product(range(n), repeat=2)))
+    xt = all_states(n, 2)
     joint = LAW[:, None] * kernel_matrix[STATES][:, 0][:, xt[:, 0]]
     joint = joint * kernel_matrix[STATES[:, 1]][:, xt[:, 1]]  # x_0, x_t
     marginal = joint.sum(0)

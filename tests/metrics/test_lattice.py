@@ -19,10 +19,7 @@ from jumpbench.targets.kaufman import ising_torus
 from jumpbench.targets.potts import Potts
 from jumpbench.targets.tabular import Tabular
 from jumpbench.targets.tempered import Tempered
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
+from oracles import generator
 
 
 def uniform(target, count, seed=0):

@@ -6,35 +6,10 @@ import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from finite_processes import F64, TIGHT, both, clean_law, generator_matrix
 from jumpbench.processes.masked import MaskedProcess
 from jumpbench.processes.uniform import UniformProcess
-
-F64 = torch.float64
-TIGHT = {"rtol": 0, "atol": 1e-12}
-PROCESSES = [UniformProcess(2), UniformProcess(5), MaskedProcess(4)]
-both = pytest.mark.parametrize("process", PROCESSES, ids=["uniform2", "uniform5", "masked4"])
-
-
-def generator_matrix(process):
-    """Generator of one site at rate 1, row = from, written from the definition."""
-    n = process.n_states
-    if isinstance(process, UniformProcess):
-        return torch.full((n, n), 1 / n, dtype=F64) - torch.eye(n, dtype=F64)
-    matrix = torch.zeros(n, n, dtype=F64)
-    matrix[:-1, -1] = 1
-    matrix[:-1, :-1] -= torch.eye(n - 1, dtype=F64)
-    return matrix
-
-
-def clean_law(process, *batch, seed=0):
-    law = torch.rand(*batch, process.n_states, dtype=F64, generator=rng(seed)) + 0.05
-    if isinstance(process, MaskedProcess):
-        law[..., process.mask] = 0
-    return law / law.sum(-1, keepdim=True)
-
-
-def rng(seed=0):
-    return torch.Generator().manual_seed(seed)
+from oracles import generator
 
 
 @both
@@ -128,106 +103,12 @@ def test_score_of_a_product_law_is_the_ratio_of_its_marginals(process):
 
 
 @both
-def test_reverse_rates_with_the_true_score_reproduce_the_marginals(process):
-    """Two sites, correlated law: dp/ds = p R integrated back from t=2 to t=0.2 (RK4)."""
-    n = process.n_states
-    x = torch.cartesian_prod(torch.arange(n), torch.arange(n))
-    law0 = clean_law(process, seed=3)
-    law0 = torch.outer(law0, law0) + 0.5 * torch.diag(law0)
-    law0 = (law0 / law0.sum()).reshape(-1)
-
-    def marginal(t):
-        kernel = process.kernel(t)
-        return law0 @ torch.kron(kernel, kernel)
-
-    sites = torch.stack([x.clone() for _ in range(2 * n)], 1).reshape(-1, 2, n, 2)
-    for site in range(2):
-        sites[:, site, :, site] = torch.arange(n)
-    neighbour = sites[..., 0] * n + sites[..., 1]  # (S, D, N) index of x with site := v
-
-    def velocity(t, law):
-        p_t = marginal(t)
-        score = p_t[neighbour] / p_t.clamp(min=1e-300)[:, None, None]
-        flow = law[:, None, None] * process.reverse_rates(x, score, 1.0)
-        gain = torch.zeros_like(law).index_add_(0, neighbour.reshape(-1), flow.reshape(-1))
-        return gain - flow.sum((-1, -2))
-
-    law, steps = marginal(2.0), 400
-    h = (2.0 - 0.2) / steps
-    for k in range(steps):
-        t = 2.0 - k * h
-        k1 = velocity(t, law)
-        k2 = velocity(t - h / 2, law + h / 2 * k1)
-        k3 = velocity(t - h / 2, law + h / 2 * k2)
-        k4 = velocity(t - h, law + h * k3)
-        law = law + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    torch.testing.assert_close(law, marginal(0.2), rtol=0, atol=1e-8)
-
-
-def reverse_kernel(process, prior, step, n_steps, start=2.0, end=0.0):
-    """Law at noise ``end`` obtained by propagating the marginal at ``start`` exactly."""
-    x = torch.arange(process.n_states)[:, None]
-    law = prior @ process.kernel(start)
-    width = (start - end) / n_steps
-    for k in range(n_steps):
-        noise = start - k * width
-        p_t = prior @ process.kernel(noise)
-        score = p_t[None, None, :] / p_t[:, None, None]
-        law = law @ step(x, score, width)[:, 0]
-    return law, prior @ process.kernel(end)
-
-
-@both
-@pytest.mark.parametrize("n_steps", [1, 3])
-def test_analytic_step_is_exact_for_one_site(process, n_steps):
-    law, expected = reverse_kernel(process, clean_law(process), process.analytic_step, n_steps)
-    torch.testing.assert_close(law, expected, rtol=0, atol=1e-11)
-
-
-@both
-def test_analytic_step_equals_the_posterior_and_the_ancestral_step(process):
-    s, t = 0.3, 1.2
-    prior = clean_law(process)
-    x = torch.arange(process.n_states)[:, None]
-    p_s, p_t = prior @ process.kernel(s), prior @ process.kernel(t)
-    score = (p_t / p_t[:, None])[:, None]
-    expected = p_s[:, None] * process.kernel(t - s) / p_t
-    step = process.analytic_step(x, score, t - s)
-    torch.testing.assert_close(step[:, 0], expected.mT, rtol=0, atol=1e-11)
-    clean = process.denoise(x, score, t)
-    torch.testing.assert_close(
-        clean[:, 0], (prior[:, None] * process.kernel(t) / p_t).mT, rtol=0, atol=1e-11
-    )
-    torch.testing.assert_close(process.ancestral_step(x, clean, s, t), step, rtol=0, atol=1e-11)
-
-
-@both
-def test_euler_error_halves_when_the_steps_double(process):
-    def error(n_steps):
-        def step(x, score, width):
-            return process.euler_step(x, score, 1.0, width)
-
-        law, expected = reverse_kernel(process, clean_law(process), step, n_steps, end=0.3)
-        return (law - expected).abs().sum().item()
-
-    assert error(400) > 1e-7
-    assert error(200) / error(400) == pytest.approx(2.0, rel=0.03)
-
-
-def test_euler_rows_without_room_to_stay_are_scaled_to_one():
-    process = UniformProcess(3)
-    score = torch.tensor([[[1.0, 30.0, 10.0]]])
-    row = process.euler_step(torch.tensor([[0]]), score, 3.0, 1.0)[0, 0]
-    torch.testing.assert_close(row, torch.tensor([0.0, 0.75, 0.25]))
-
-
-@both
 @pytest.mark.parametrize("noise", [0.05, 1.5])
 def test_samples_follow_the_kernel(process, noise):
     """Every cell within 5 standard errors, 40000 draws per start (fixed seed)."""
     n, draws = process.n_states, 40_000
     x = torch.arange(n).expand(draws, n)
-    after = process.sample(x, torch.full((draws,), noise), rng(1))
+    after = process.sample(x, torch.full((draws,), noise), generator(1))
     counts = torch.nn.functional.one_hot(after, n).double().mean(0)
     kernel = process.kernel(noise)
     spread = (kernel * (1 - kernel) / draws).sqrt()
@@ -237,7 +118,7 @@ def test_samples_follow_the_kernel(process, noise):
 def test_bridge_samples_follow_the_bridge():
     process, draws = UniformProcess(3), 40_000
     x0, x1 = torch.tensor([0, 0]).expand(draws, 2), torch.tensor([0, 2]).expand(draws, 2)
-    middle = process.sample_bridge(x0, x1, 0.4, 0.8, rng(2))
+    middle = process.sample_bridge(x0, x1, 0.4, 0.8, generator(2))
     expected = process.bridge(x0[:1], x1[:1], 0.4, 0.8, F64)[0]
     counts = torch.nn.functional.one_hot(middle, 3).double().mean(0)
     assert ((counts - expected).abs() <= 5 * (expected * (1 - expected) / draws).sqrt()).all()
@@ -245,7 +126,7 @@ def test_bridge_samples_follow_the_bridge():
 
 def test_limit_laws():
     assert (MaskedProcess(4).sample_limit(3, 2) == 4).all()
-    x = UniformProcess(4).sample_limit(10_000, generator=rng())
+    x = UniformProcess(4).sample_limit(10_000, generator=generator())
     counts = torch.bincount(x, minlength=4).double() / 10_000
     assert ((counts - 0.25).abs() < 5 * math.sqrt(0.25 * 0.75 / 10_000)).all()
 

@@ -21,6 +21,7 @@ from jumpbench.samplers.annealed_jumps import (
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
 from jumpbench.targets.base import Target
+from oracles import all_states
 
 
 class Torus(Target):
@@ -49,7 +50,7 @@ class Table(Target):
 
 
 def states_of(target):
-    return torch.tensor(list(itertools.product(range(target.n_states), repeat=target.length)))
+    return all_states(target.n_states, target.length)
 
 
 def path_law(target, x, t):

@@ -10,10 +10,7 @@ from jumpbench.samplers.diagnostics import (
     rank_normalized,
     split_rhat,
 )
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
+from oracles import generator
 
 
 def autoregressive(phi, chains, n):

@@ -10,9 +10,10 @@ import torch
 
 from jumpbench.samplers.exact_paths import gillespie, uniformisation
 from jumpbench.samplers.weights import PathIntegral
+from oracles import all_states
 
 N, D, CHAINS = 3, 2, 40_000
-STATES = torch.tensor(list(itertools.product(range(N), repeat=D)))
+STATES = all_states(N, D)
 F64 = torch.float64
 
 

@@ -1,7 +1,5 @@
 """Time-stepping against exact laws, propagated without sampling through the steps themselves."""
 
-import itertools
-
 import pytest
 import torch
 
@@ -11,9 +9,10 @@ from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.jumps import frozen, jump_law, leap, renormalise, stay
 from jumpbench.samplers.leaping import euler, tau_leaping
 from jumpbench.samplers.weights import PathIntegral
+from oracles import all_states
 
 N, D = 3, 2
-STATES = torch.tensor(list(itertools.product(range(N), repeat=D)))
+STATES = all_states(N, D)
 F64 = torch.float64
 
 

@@ -6,12 +6,12 @@ import torch
 from scipy.stats import chi2
 
 from jumpbench.samplers.unmasking import unmask
-from masked_law import LENGTH, POWERS, N, Table, TabularLogits, all_states, true_conditionals
+from oracles import LENGTH, POWERS, N, Table, TabularLogits, all_states, true_conditionals
 
 
 def law_of_chain(logits):
     """Exact law over complete states: mean over all orders of the product of conditionals."""
-    x = all_states()
+    x = all_states(N, LENGTH)
     orders = list(itertools.permutations(range(LENGTH)))
     total = torch.zeros(len(x))
     for order in orders:

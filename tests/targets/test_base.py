@@ -11,10 +11,7 @@ from jumpbench.targets.base import (
     random_states,
 )
 from jumpbench.targets.tabular import Tabular
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
+from oracles import generator
 
 
 def random_tabular(length=3, n_states=4):

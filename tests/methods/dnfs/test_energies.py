@@ -29,12 +29,9 @@ from jumpbench.samplers.mcmc.locally_balanced import LocallyBalanced
 from jumpbench.targets.base import generic_neighbor_log_ratios
 from jumpbench.targets.energy_network import EnergyNetwork
 from jumpbench.targets.enumeration import all_states, enumerate_law
+from oracles import generator
 
 FLOW = partial(LocallyEquivariantPerceptron, hidden=32)
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 def fit(method, data, steps, folder=None):

@@ -14,10 +14,7 @@ from jumpbench.samplers.weights import log_normaliser
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.tabular import Tabular
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
+from oracles import generator
 
 
 def test_every_site_is_filled_and_its_likelihood_counted():

@@ -21,12 +21,9 @@ from jumpbench.targets.base import generic_neighbor_log_ratios
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.graphs import Graphs, IndependentSets
 from jumpbench.targets.ising import Ising
+from oracles import generator
 
 GRAPHS = [(5, [(0, 1), (1, 2), (2, 3), (0, 3), (3, 4)]), (4, [(0, 1), (2, 3), (1, 3)])]
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 def tiny(**kwargs):

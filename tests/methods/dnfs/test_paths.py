@@ -17,14 +17,11 @@ from jumpbench.methods.dnfs.paths import (
 from jumpbench.methods.dnfs.residual import control_integrand, slope_of
 from jumpbench.samplers.weights import effective_sample_size, log_mean_exp
 from methods.dnfs.conftest import TableFlux
+from oracles import generator
 
 
 def grid(n):
     return time_grid(n).double()
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 def test_feynman_kac_gives_the_target_for_any_rates(bits, random_flux):

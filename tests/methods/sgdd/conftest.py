@@ -1,9 +1,9 @@
 """Small spaces on which everything about SGDD can be enumerated, in float64."""
 
-import itertools
-
 import pytest
 import torch
+
+from oracles import all_states
 
 
 class SmallSpace:
@@ -11,7 +11,7 @@ class SmallSpace:
 
     def __init__(self, n_states, length):
         self.n_states, self.length = n_states, length
-        self.states = torch.tensor(list(itertools.product(range(n_states), repeat=length)))
+        self.states = all_states(n_states, length)
         self.size = len(self.states)
         self.powers = n_states ** torch.arange(length - 1, -1, -1)
 

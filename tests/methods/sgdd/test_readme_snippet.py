@@ -1,12 +1,11 @@
 """The example of the README runs as printed and draws from the posterior it says."""
 
 import re
-from itertools import product
 
 import pytest
-import torch
 
 from jumpbench.paths import checkout
+from oracles import all_states
 
 
 @pytest.mark.skipif(checkout() is None, reason="needs the README of a checkout")
@@ -21,7 +20,7 @@ def test_the_readme_example_draws_from_the_posterior(capsys):
     exec(compile(snippet, "README.md", "exec"), scope)
     samples, reward = scope["draws"].samples, scope["reward"]
     assert capsys.readouterr().out.startswith("torch.Size([2000, 6]) 120")
-    states = torch.tensor(list(product(range(4), repeat=6)))
+    states = all_states(4, 6)
     rewards = reward(states).double()
     law = (1.5 * rewards).softmax(0)
     expected = float((law * rewards).sum())

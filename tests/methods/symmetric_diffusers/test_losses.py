@@ -20,10 +20,7 @@ from jumpbench.processes.permutations import (
     lexicographic_rank,
 )
 from jumpbench.processes.shuffles import RandomInsertion, RandomTransposition, Riffle
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
+from oracles import generator
 
 
 @pytest.mark.parametrize("shuffle", [Riffle, RandomTransposition, RandomInsertion])

@@ -5,7 +5,7 @@ import itertools
 import torch
 
 from jumpbench.methods.unnormalised.masked_denoising import denoising_loss
-from masked_law import LENGTH, N, Table, TabularLogits, all_states, true_conditionals
+from oracles import LENGTH, N, Table, TabularLogits, all_states, true_conditionals
 
 
 def test_loss_is_stationary_at_the_true_conditionals():
@@ -14,7 +14,7 @@ def test_loss_is_stationary_at_the_true_conditionals():
     The size to compare with is the gradient at a perturbed table under the same maskings.
     """
     target = Table()
-    x, weights = all_states(), 27 * target.table.softmax(0).float()
+    x, weights = all_states(N, LENGTH), 27 * target.table.softmax(0).float()
     logits = true_conditionals(target)
 
     def gradient():
@@ -36,7 +36,7 @@ def test_loss_is_the_sequence_cross_entropy():
     Exact in the limit of the smallest mask rate; 27 * 20000 maskings, 2 percent.
     """
     target, logits = Table(), TabularLogits(scale=0.5)
-    x, weights = all_states(), 27 * target.table.softmax(0).float()
+    x, weights = all_states(N, LENGTH), 27 * target.table.softmax(0).float()
     orders = list(itertools.permutations(range(LENGTH)))
     surprise = 0.0
     for order in orders:

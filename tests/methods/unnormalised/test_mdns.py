@@ -16,6 +16,7 @@ from jumpbench.networks.state_perceptron import StatePerceptron
 from jumpbench.targets.base import Target
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
+from oracles import all_states
 
 Perceptron = partial(StatePerceptron, harmonics=None, hidden=64)
 
@@ -60,7 +61,7 @@ def exact_error(method):
     """Total variation of the sampler's exact law: mass over all partly masked states."""
     network, target = method.average.network, method.target
     length, n = target.length, target.n_states
-    states = torch.tensor(list(itertools.product(range(n + 1), repeat=length)))
+    states = all_states(n + 1, length)
     law = network(states).softmax(-1)
     powers = (n + 1) ** torch.arange(length - 1, -1, -1)
     n_masked = (states == n).sum(-1)

@@ -18,13 +18,10 @@ from jumpbench.targets.lattice import PairLattice
 from jumpbench.targets.potts import Potts
 from jumpbench.targets.tabular import Tabular
 from jumpbench.targets.tempered import Tempered
+from oracles import generator
 
 CHAINS = 20_000
 MOVES = [(SwendsenWang(), 20), (Wolff(), 50)]
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 def chi_square_z(observed, probs):

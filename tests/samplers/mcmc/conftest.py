@@ -5,13 +5,15 @@ import itertools
 import pytest
 import torch
 
+from oracles import all_states
+
 
 class Enumerated:
     """A random law on {0..N-1}^D, its states, and what the kernels ask of a target."""
 
     def __init__(self, length=2, n_states=3, seed=0, spread=1.0, log_table=None):
         self.length, self.n_states = length, n_states
-        self.states = torch.tensor(list(itertools.product(range(n_states), repeat=length)))
+        self.states = all_states(n_states, length)
         generator = torch.Generator().manual_seed(seed)
         if log_table is None:
             log_table = spread * torch.randn(

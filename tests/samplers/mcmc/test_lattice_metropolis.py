@@ -10,12 +10,9 @@ from jumpbench.targets.base import random_states
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.potts import Potts
+from oracles import generator
 
 CHAINS = 20_000
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 @pytest.mark.parametrize(

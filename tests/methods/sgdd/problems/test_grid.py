@@ -1,7 +1,5 @@
 """The closed-form posterior of two sites against enumeration of all sites."""
 
-import itertools
-
 import pytest
 import torch
 
@@ -14,6 +12,7 @@ from jumpbench.methods.sgdd.problems.grid import (
     grid_prior,
 )
 from jumpbench.metrics.histogram import hellinger, sampling_floor, total_variation
+from oracles import all_states
 
 
 def test_prior_law():
@@ -27,7 +26,7 @@ def test_prior_law():
 @pytest.mark.parametrize("reading", [SumReading, MeanReading, NormReading])
 def test_marginal_is_the_enumerated_one(reading, length, n_states):
     target = reading(length, n_states, width=2.0, observed=1.2, sigma=1.5)
-    states = torch.tensor(list(itertools.product(range(n_states), repeat=length)))
+    states = all_states(n_states, length)
     distance = (states - (n_states - 1) / 2).abs().double()
     misfit = {
         SumReading: ((distance - 1.2) ** 2).sum(-1),

@@ -1,4 +1,5 @@
-"""A law on 3 sites of 3 symbols, its masked conditionals, and free logits for all of them."""
+"""What oracles of several test files are made of: seeded generators, small spaces enumerated, and a
+law on 3 sites of 3 symbols with its masked conditionals."""
 
 import itertools
 
@@ -6,6 +7,16 @@ import torch
 from torch import nn
 
 from jumpbench.targets.base import Target
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def all_states(n_states, length):
+    """Every state of {0..N-1}^D, ``(N^D, D)``, the last site fastest."""
+    return torch.tensor(list(itertools.product(range(n_states), repeat=length)))
+
 
 LENGTH, N = 3, 3
 POWERS = torch.tensor([9, 3, 1])
@@ -16,8 +27,7 @@ class Table(Target):
 
     def __init__(self, seed=0):
         super().__init__(LENGTH, N)
-        generator = torch.Generator().manual_seed(seed)
-        self.table = torch.randn(N**LENGTH, generator=generator, dtype=torch.float64)
+        self.table = torch.randn(N**LENGTH, generator=generator(seed), dtype=torch.float64)
 
     def log_prob(self, x):
         return self.table[(x * POWERS).sum(-1)]
@@ -28,22 +38,17 @@ class TabularLogits(nn.Module):
 
     def __init__(self, scale=1.0, seed=1):
         super().__init__()
-        generator = torch.Generator().manual_seed(seed)
         shape = ((N + 1,) * LENGTH) + (LENGTH, N)
-        self.table = nn.Parameter(scale * torch.randn(shape, generator=generator))
+        self.table = nn.Parameter(scale * torch.randn(shape, generator=generator(seed)))
 
     def forward(self, x):
         return self.table[tuple(x.unbind(-1))]
 
 
-def all_states():
-    return torch.tensor(list(itertools.product(range(N), repeat=LENGTH)))
-
-
 def true_conditionals(target):
     """Logits of the exact conditional laws for every partly masked state."""
     logits = TabularLogits()
-    x, law = all_states(), target.table.softmax(0)
+    x, law = all_states(N, LENGTH), target.table.softmax(0)
     with torch.no_grad():
         logits.table.zero_()
         for masked in itertools.product(range(N + 1), repeat=LENGTH):
