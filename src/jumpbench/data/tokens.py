@@ -21,7 +21,8 @@ class TokenData(LightningDataModule, ABC):
     A batch is a dict of tensors: ``states`` (B, D) ``long``, ``number`` (B,) the sequences' places
     in their split, and what else the data has (``labels``). Training batches are drawn with
     replacement by the number of the step, so that a resumed run goes on where it stopped; test
-    batches are the first ``test_size`` sequences of the test split, in order.
+    batches are the first ``test_size`` sequences of the test split from ``test_first`` on, in
+    order, each ``test_repeats`` times in a row (several posterior samples of one measurement).
 
     Attributes:
         length, n_states: D and N.
@@ -34,14 +35,22 @@ class TokenData(LightningDataModule, ABC):
     n_states: int
 
     def __init__(
-        self, batch_size: int = 32, test_size: int = 100, test_batch_size: int = 100, seed: int = 0
+        self,
+        batch_size: int = 32,
+        test_size: int = 100,
+        test_batch_size: int = 100,
+        seed: int = 0,
+        test_first: int = 0,
+        test_repeats: int = 1,
     ) -> None:
         super().__init__()
-        if min(batch_size, test_size, test_batch_size) < 1:
+        if min(batch_size, test_size, test_batch_size, test_repeats) < 1 or test_first < 0:
             raise UserError(
                 f"batch_size {batch_size}, test_size {test_size}, test_batch_size "
-                f"{test_batch_size}: all must be at least 1"
+                f"{test_batch_size}, test_repeats {test_repeats}: all must be at least 1, and "
+                f"test_first {test_first} at least 0"
             )
+        self.test_first, self.test_repeats = test_first, test_repeats
         self.batch_size, self.test_size = batch_size, test_size
         self.test_batch_size, self.seed = test_batch_size, seed
         self._splits: dict[str, Batch] = {}
@@ -78,15 +87,20 @@ class TokenData(LightningDataModule, ABC):
 
     def test_dataloader(self) -> DataLoader:
         available = len(self.split("test")["states"])
-        if self.test_size > available:
-            raise UserError(f"test_size={self.test_size}, but there are {available} sequences")
+        if self.test_first + self.test_size > available:
+            raise UserError(
+                f"test_size={self.test_size} from {self.test_first} on, but there are {available} "
+                "sequences"
+            )
+        total = self.test_size * self.test_repeats
 
         def make(number: int) -> Batch:
             first = number * self.test_batch_size
-            last = min(first + self.test_batch_size, self.test_size)
-            return self.batch("test", torch.arange(first, last))
+            last = min(first + self.test_batch_size, total)
+            place = torch.arange(first, last) // self.test_repeats
+            return self.batch("test", self.test_first + place)
 
-        return numbered_loader(make, -(-self.test_size // self.test_batch_size), self.trainer)
+        return numbered_loader(make, -(-total // self.test_batch_size), self.trainer)
 
 
 class _Training(IterableDataset):

@@ -26,21 +26,27 @@ class BinaryImageEvaluation(Evaluation):
 
     Results: ``psnr`` and its standard deviation over images ``psnr_std``; ``accuracy``, the
     percentage of images that the classifier takes for what it takes the truth for (and
-    ``accuracy_std``, that of a yes or no); ``wrong_bits``, percent; means of the extras.
-    Artifacts: ``truth``.
+    ``accuracy_std``, that of a yes or no); ``classes``, how many classes it sees in all samples;
+    ``wrong_bits``, percent; means of the extras; where the draws have a ``path``, the PSNR
+    ``psnr@k`` of x after iteration k. Artifacts: ``truth``, ``labels`` that the classifier gives
+    the samples, ``path`` of the first ``shown``.
 
     Args:
         classifier: bits (B, D) -> logits; None: no accuracy.
         weights: folder of the run that trained it, whose artifact ``network`` is loaded.
+        shown: paths that are kept for figures.
 
     Raises:
         UserError: weights that are missing or do not fit.
     """
 
     def __init__(
-        self, classifier: nn.Module | None = None, weights: str | Path | None = None
+        self,
+        classifier: nn.Module | None = None,
+        weights: str | Path | None = None,
+        shown: int = 8,
     ) -> None:
-        self.classifier, self.weights = classifier, weights
+        self.classifier, self.weights, self.shown = classifier, weights, shown
         self.extras = ExtraMeans()
         self.reset()
 
@@ -51,11 +57,15 @@ class BinaryImageEvaluation(Evaluation):
         self.truth: list[Tensor] = []
         self.samples: list[Tensor] = []
         self.extras.reset()
+        self.paths: list[Tensor] = []
+        self.labels: Tensor | None = None
 
     def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
         self.truth.append(kept["states"].long())
         self.samples.append(draws.samples)
         self.extras.update(draws, kept)
+        if "path" in draws.extras:
+            self.paths.append(draws.extras["path"])
 
     def results(self) -> dict[str, float]:
         samples, truth = torch.cat(self.samples), torch.cat(self.truth)
@@ -68,10 +78,20 @@ class BinaryImageEvaluation(Evaluation):
         if self.classifier is not None:
             classifier = load_weights(self.classifier, self.weights).eval()
             with torch.no_grad():
-                same = classifier(samples).argmax(-1) == classifier(truth).argmax(-1)
+                self.labels = classifier(samples).argmax(-1)
+                same = self.labels == classifier(truth).argmax(-1)
             share = float(same.double().mean())
             values |= {"accuracy": 100 * share, "accuracy_std": 100 * (share * (1 - share)) ** 0.5}
+            values["classes"] = float(len(self.labels.unique()))
+        if self.paths:
+            steps = torch.cat(self.paths)[:, :, 0].unbind(1)
+            values |= {f"psnr@{k}": float(psnr(x, truth).mean()) for k, x in enumerate(steps, 1)}
         return values
 
     def artifacts(self) -> dict[str, Any]:
-        return {"truth": torch.cat(self.truth).to(torch.uint8)}
+        found: dict[str, Any] = {"truth": torch.cat(self.truth).to(torch.uint8)}
+        if self.labels is not None:
+            found["labels"] = self.labels
+        if self.paths:
+            found["path"] = torch.cat(self.paths)[: self.shown]
+        return found

@@ -16,15 +16,26 @@ class ScoreConvolution(nn.Module):
     Args:
         n_states: symbols N.
         size: side of the image, a multiple of 4; D = size^2.
-        channels: at full size; twice as many below.
+        channels: at full size.
+        half, quarter: channels at half and at a quarter of the size, by default twice as many.
+        depth: blocks at a quarter of the size, where parameters cost least.
     """
 
-    def __init__(self, n_states: int, size: int, channels: int = 32, condition: int = 128) -> None:
+    def __init__(
+        self,
+        n_states: int,
+        size: int,
+        channels: int = 32,
+        condition: int = 128,
+        half: int | None = None,
+        quarter: int | None = None,
+        depth: int = 1,
+    ) -> None:
         super().__init__()
         if size % 4:
             raise ValueError(f"size is {size}; the two levels below need a multiple of 4")
         self.n_states, self.size = n_states, size
-        wide = 2 * channels
+        half, quarter = half or 2 * channels, quarter or 2 * channels
         self.condition = nn.Sequential(
             nn.Linear(128, condition), nn.SiLU(), nn.Linear(condition, condition), nn.SiLU()
         )
@@ -33,12 +44,16 @@ class ScoreConvolution(nn.Module):
         self.down = nn.ModuleList(
             [
                 Block(channels, channels, condition),
-                Block(channels, wide, condition),
-                Block(wide, wide, condition),
+                Block(channels, half, condition),
+                Block(half, quarter, condition),
             ]
         )
+        self.low = nn.ModuleList(Block(quarter, quarter, condition) for _ in range(depth - 1))
         self.up = nn.ModuleList(
-            [Block(2 * wide, wide, condition), Block(wide + channels, channels, condition)]
+            [
+                Block(quarter + half, half, condition),
+                Block(half + channels, channels, condition),
+            ]
         )
         self.head = nn.Conv2d(channels, n_states, 3, padding=1)
         nn.init.zeros_(self.head.weight)
@@ -53,6 +68,8 @@ class ScoreConvolution(nn.Module):
         full = self.down[0](self.inward(image), condition)
         half = self.down[1](F.avg_pool2d(full, 2), condition)
         low = self.down[2](F.avg_pool2d(half, 2), condition)
+        for block in self.low:
+            low = block(low, condition)
         half = self.up[0](torch.cat([F.interpolate(low, scale_factor=2), half], 1), condition)
         full = self.up[1](torch.cat([F.interpolate(half, scale_factor=2), full], 1), condition)
         return self.head(F.silu(full)).flatten(2).transpose(1, 2)

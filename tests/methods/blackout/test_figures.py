@@ -3,13 +3,14 @@
 import matplotlib.pyplot as plt
 import torch
 
-from jumpbench.methods.blackout.figures import paths, sample_grids, tiled
+from jumpbench.methods.blackout.figures import paths, sample_grids
 from jumpbench.methods.blackout.process_figures import (
     noised_image,
     observation_times,
     one_gaussian_site,
     one_site,
 )
+from jumpbench.methods.pictures import tiled
 
 
 class Filled:

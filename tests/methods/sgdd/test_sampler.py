@@ -251,3 +251,21 @@ def test_the_joint_law_tends_to_the_posterior_and_the_printed_chain_does_not(pai
     consistent = distances[consistent_penalty]
     assert consistent == sorted(consistent, reverse=True) and consistent[-1] < 0.005
     assert distances[printed_penalty][-1] > 0.02
+
+
+def test_the_path_holds_every_iteration(generator):
+    """x before z; the last x is what is returned; the draws are those without a path."""
+    prior = ProductPrior([0.5, 0.3, 0.2], 4)
+    likelihood = Reward(lambda x: (x == 0).sum(-1).double())
+    settings = {"n_iterations": 6, "prior_steps": 3, "likelihood_step": MetropolisStep(8)}
+    with_path, without = (
+        SplitGibbs(**settings, keep_path=keep)(
+            prior, likelihood, torch.Generator().manual_seed(1), 10
+        )
+        for keep in (True, False)
+    )
+    path = with_path.extras["path"]
+    assert path.shape == (10, 6, 2, 4) and path.dtype == torch.uint8
+    assert torch.equal(path[:, -1, 0].long(), with_path.samples)
+    assert torch.equal(with_path.samples, without.samples) and "path" not in without.extras
+    assert bool((path[:, 1:] != path[:, :-1]).any())

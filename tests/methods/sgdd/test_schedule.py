@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from jumpbench.methods.sgdd import schedule
 from jumpbench.methods.sgdd.schedule import (
     consistent_penalty,
     endpoint_times,
@@ -48,3 +49,18 @@ def test_printed_penalty_changes_sign(n_states, eta):
 
 def test_the_potentials_agree_for_two_symbols():
     assert printed_penalty(0.3, 2) == consistent_penalty(0.3, 2)
+
+
+def test_fixed_times_stay_at_their_noise():
+    """sigma(t) = eta at every iteration."""
+    for eta in (0.001, 0.1, 0.5):
+        times = schedule.fixed_times(5, eta)
+        assert len(times) == 5 and len(set(times)) == 1
+        assert float(Geometric().total(times[0])) == pytest.approx(eta)
+
+
+def test_a_loosened_penalty_is_that_of_more_noise():
+    penalty = schedule.loosened_penalty(0.02, 256, factor=10)
+    assert penalty == schedule.printed_penalty(0.2, 256) < schedule.printed_penalty(0.02, 256)
+    exact = schedule.loosened_penalty(0.02, 256, 10, schedule.consistent_penalty)
+    assert exact == schedule.consistent_penalty(0.2, 256)

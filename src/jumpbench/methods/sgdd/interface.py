@@ -12,6 +12,9 @@ from jumpbench.samplers.draws import Draws
 COUNTED = "counted_evaluations"
 """Extra of all draws: score evaluations per sample as the paper counts them (``counted_calls``)."""
 
+SEQUENTIAL = "counted_sequential"
+"""Extra of all draws: those of them that must follow one another (the paper's Table 6)."""
+
 
 class PosteriorSampler(Protocol):
     """Draws from p(x) p(y|x): independent chains, one sample (D,) each, integers ``long``.
@@ -42,7 +45,15 @@ class Problem(Protocol):
         ...
 
 
-def drawn(samples: torch.Tensor, cost: Cost, counted: float, **extras: torch.Tensor) -> Draws:
-    """Draws with their count by the paper's rule."""
-    counts = torch.full((len(samples),), float(counted), dtype=torch.float64)
-    return Draws(samples.long(), cost=cost, extras={COUNTED: counts, **extras})
+def drawn(
+    samples: torch.Tensor,
+    cost: Cost,
+    counted: float,
+    sequential: float | None = None,
+    **extras: torch.Tensor,
+) -> Draws:
+    """Draws with their counts by the paper's rule; ``sequential`` None: one after the other."""
+    counts = {COUNTED: counted, SEQUENTIAL: counted if sequential is None else sequential}
+    shape = (len(samples),)
+    columns = {k: torch.full(shape, float(v), dtype=torch.float64) for k, v in counts.items()}
+    return Draws(samples.long(), cost=cost, extras={**columns, **extras})

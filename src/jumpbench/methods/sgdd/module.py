@@ -1,5 +1,6 @@
 """A posterior sampler as a method of the suite."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,9 +12,16 @@ from jumpbench.methods.sgdd.interface import PosteriorSampler, Problem
 from jumpbench.methods.sgdd.prior import Prior
 from jumpbench.samplers.draws import Draws
 
+SETTINGS = {"n_iterations": "iterations", "n_steps": "iterations", "prior_steps": "prior_steps"}
+"""Settings of samplers that Table 6 prints, and what it calls them."""
+
 
 class PosteriorSampling(Method):
     """Runs one sampler on one problem: a chain for every row of a test batch.
+
+    Extra of all draws: ``misfit``, -log p(y|x) of the sample that is returned, in nats (how well it
+    obeys its measurement). Results: ``iterations`` and ``prior_steps`` where the sampler has them.
+    Artifacts: the mask ``observed`` of a problem that has one.
 
     Args:
         problem: makes the likelihood of a batch.
@@ -43,4 +51,17 @@ class PosteriorSampling(Method):
 
     def draw(self, batch: Any, generator: torch.Generator) -> Draws:
         likelihood = self.problem.likelihood(batch)
-        return self.sampler(self.prior, likelihood, generator, self.problem.n_chains(batch))
+        draws = self.sampler(self.prior, likelihood, generator, self.problem.n_chains(batch))
+        misfit = -likelihood.log_likelihood(draws.samples)
+        return replace(draws, extras={**draws.extras, "misfit": misfit})
+
+    def further_results(self) -> dict[str, float]:
+        return {
+            label: getattr(self.sampler, name)
+            for name, label in SETTINGS.items()
+            if hasattr(self.sampler, name)
+        }
+
+    def further_artifacts(self) -> dict[str, Any]:
+        mask = getattr(self.problem, "observed", None)
+        return {"observed": mask.cpu()} if isinstance(mask, torch.Tensor) else {}

@@ -32,6 +32,8 @@ class SplitGibbs:
         prior_first: start with a prior step from a uniform z, not a likelihood step from a
             uniform x.
         return_z: return z and not x; by default the one that was updated last.
+        keep_path: also give x and z of every iteration, as the extra ``path`` (B, K, 2, D), x
+            before z.
     """
 
     def __init__(
@@ -43,12 +45,14 @@ class SplitGibbs:
         penalty: Callable[[float, int], float] = printed_penalty,
         prior_first: bool = False,
         return_z: bool | None = None,
+        keep_path: bool = False,
     ) -> None:
         self.n_iterations, self.prior_steps = n_iterations, prior_steps
         self.likelihood_step = likelihood_step
         self.times, self.penalty = times, penalty
         self.prior_first = prior_first
         self.return_z = prior_first if return_z is None else return_z
+        self.keep_path = keep_path
 
     def __call__(
         self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
@@ -68,8 +72,9 @@ class SplitGibbs:
         likelihood.check_chains(n_chains)
         times = self.times(self.n_iterations)
         denoisers = prior.denoisers(times, self.prior_steps)
+        small = torch.uint8 if prior.n_states <= 256 else torch.int32
         x = z = prior.noise(n_chains, generator)
-        acceptances, evaluations = [], 0
+        acceptances, path, evaluations = [], [], 0
         for t, denoiser in zip(times, denoisers, strict=True):
             penalty = self.penalty(float(prior.schedule.total(t)), prior.n_states)
             if self.prior_first:
@@ -80,8 +85,12 @@ class SplitGibbs:
             evaluations += info.evaluations
             if info.acceptance is not None:
                 acceptances.append(info.acceptance)
+            if self.keep_path:
+                path.append(torch.stack([x, z], 1).to(small))
         calls = sum(denoiser.network_calls for denoiser in denoisers)
         extras = {"acceptance": torch.stack(acceptances).mean(0)} if acceptances else {}
+        if path:
+            extras["path"] = torch.stack(path, 1)
         return drawn(
             z if self.return_z else x,
             Cost(calls, evaluations, calls + evaluations),

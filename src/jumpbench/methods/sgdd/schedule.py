@@ -4,6 +4,9 @@ The noise level of iteration k is eta_k = sigma(t_k); both schedules are uniform
 """
 
 import math
+from collections.abc import Callable
+
+from jumpbench.processes.schedules import Geometric
 
 CODE_EPS = 1e-5
 
@@ -18,6 +21,11 @@ def endpoint_times(n_iterations: int) -> list[float]:
     if n_iterations == 1:
         return [1.0]
     return [1 - (1 - CODE_EPS) ** 2 * k / (n_iterations - 1) for k in range(n_iterations)]
+
+
+def fixed_times(n_iterations: int, eta: float) -> list[float]:
+    """The time at which sigma(t) = eta on the paper's noise schedule, K times: no annealing."""
+    return [float(Geometric().inverse(eta))] * n_iterations
 
 
 def printed_penalty(eta: float, n_states: int) -> float:
@@ -41,3 +49,17 @@ def consistent_penalty(eta: float, n_states: int) -> float:
     if not eta > 0:
         raise ValueError(f"eta is {eta}; the penalty needs a noise level eta > 0")
     return math.log1p((n_states - 1) * math.exp(-eta)) - math.log(-math.expm1(-eta))
+
+
+def loosened_penalty(
+    eta: float,
+    n_states: int,
+    factor: float,
+    penalty: Callable[[float, int], float] = printed_penalty,
+) -> float:
+    """The penalty of the noise level ``factor`` times eta (``alpha`` of the released code).
+
+    10 in its super-resolution, where few proposals would be accepted at eta itself; the two
+    conditionals then belong to different joint laws.
+    """
+    return penalty(factor * eta, n_states)

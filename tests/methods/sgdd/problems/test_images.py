@@ -47,3 +47,6 @@ def test_masks():
     assert random_mask(10, 0).all() and not random_mask(10, 1).any()
     with pytest.raises(UserError, match=r"\[0, 1\]"):
         random_mask(10, 1.5)
+    for rows in ((5, 32), (-1, 3), (6, 5)):
+        with pytest.raises(UserError, match="no box in an image of side 32"):
+            box_mask(32, rows, (5, 24))

@@ -58,8 +58,8 @@ def clean_estimates(prior: Prior, times: Sequence[float], x0_steps: int | None) 
 
 def search_cost(
     denoisers: Sequence[Transition], last: Transition, tried: int, chains: int = 1
-) -> tuple[Cost, int]:
-    """Cost of one sample, and its network evaluations by the paper's rule.
+) -> tuple[Cost, int, int]:
+    """Cost of one sample, its network evaluations by the paper's rule, and those in sequence.
 
     At every step each of ``chains`` chains takes one reverse step and values ``tried`` states by
     their clean draws; one chain is denoised at the end.
@@ -67,4 +67,5 @@ def search_cost(
     network = chains * sum(1 + tried * d.network_calls for d in denoisers) + last.network_calls
     counted = chains * sum(1 + tried * d.counted_calls for d in denoisers)
     steps = sum(1 + d.network_calls for d in denoisers) + 1
-    return Cost(network, len(denoisers) * chains * tried, steps), counted
+    sequential = sum(1 + d.counted_calls for d in denoisers)
+    return Cost(network, len(denoisers) * chains * tried, steps), counted, sequential

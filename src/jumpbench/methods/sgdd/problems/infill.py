@@ -23,7 +23,14 @@ def random_mask(length: int, hidden: float, seed: int = 0) -> Tensor:
 
 
 def box_mask(side: int, rows: tuple[int, int], columns: tuple[int, int]) -> Tensor:
-    """Bool (side^2,), False in the box of rows first..last and columns first..last."""
+    """Bool (side^2,), False in the box of rows first..last and columns first..last.
+
+    Raises:
+        UserError: a box that is empty or leaves the image.
+    """
+    for name, (first, last) in (("rows", rows), ("columns", columns)):
+        if not 0 <= first <= last < side:
+            raise UserError(f"{name} {first} to {last} are no box in an image of side {side}")
     observed = torch.ones(side, side, dtype=torch.bool)
     observed[rows[0] : rows[1] + 1, columns[0] : columns[1] + 1] = False
     return observed.flatten()
