@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from jumpbench.methods.pictures import tiled
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from jumpbench.methods.blackout.enumeration import EnumeratedCounts
-from jumpbench.methods.blackout.figures import tiled
 from jumpbench.methods.blackout.gaussian import CosineDiffusion, DequantisedLaw
+from jumpbench.methods.pictures import tiled
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import FisherTimes
 
