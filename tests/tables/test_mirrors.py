@@ -1,12 +1,17 @@
 """An experiment logger gets the run's place in its table and its whole configuration."""
 
+import csv
 import json
 
 import pytest
+import toys
 from lightning.pytorch.loggers import CSVLogger
+from wandb_files import offline
 
 from jumpbench.cli import main
+from jumpbench.tables import mirrors
 from jumpbench.tables.plan import plan_run
+from jumpbench.tables.tablemirror import COLUMNS
 
 MIRROR = "+logger._target_=toys.mirror"
 
@@ -58,8 +63,6 @@ def test_labels_reach_the_processes_of_a_distributed_run(project):
 
 
 def test_offline_without_a_key(project, monkeypatch, tmp_path):
-    from jumpbench.tables import mirrors
-
     given = []
     monkeypatch.setattr(mirrors, "instantiate", lambda wanted, **k: given.append(wanted) or Fake())
     monkeypatch.setenv("NETRC", str(tmp_path / "none"))
@@ -73,5 +76,118 @@ def test_offline_without_a_key(project, monkeypatch, tmp_path):
 
 
 class Fake:
+    experiment = None
+
     def log_hyperparams(self, values):
         pass
+
+
+CHOSEN = ["toy/coins", "scale=smoke", "rows=fair", "columns=small n"]
+
+
+@pytest.fixture
+def without_key(monkeypatch, tmp_path):
+    monkeypatch.setenv("NETRC", str(tmp_path / "none"))
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.setenv("WANDB_MODE", "offline")
+
+
+def test_the_offline_files_hold_the_run_and_the_table(project, without_key):
+    assert main(["table", *CHOSEN, "logger=wandb"]) == 0
+    run = plan_run("toy/coin", ["logger=wandb", "method.bias=0.5"])
+    (mirrored,) = offline(run.folder)
+    assert mirrored.run.run_id == run.hash
+    assert mirrored.run.run_group == "toy/coins@smoke" and mirrored.run.job_type == "fair"
+    assert mirrored.run.display_name == "fair / small n / seed 0"
+    assert list(mirrored.run.tags) == ["toy", "smoke"]
+    for key, value in run.placed().items():
+        assert mirrored.config[key] == value, key
+    place = {"table": "toy/coins", "scale": "smoke", "row": "fair", "column": "small n"}
+    place |= {"paper": {"mean": 0.5}, "seed": 0, "hash": run.hash}
+    assert {key: mirrored.config[key] for key in place} == place
+    origin = json.loads((run.folder / "provenance.json").read_text())
+    assert mirrored.config["commit"] == origin["commit"]
+    metrics = json.loads((run.folder / "metrics.json").read_text())["metrics"]
+    assert mirrored.logged("results/mean") == [metrics["mean"]]
+
+    folder = project / "outputs/tables/toy/coins/smoke"
+    (table,) = offline(folder)
+    assert table.run.job_type == "table" and table.run.run_group == "toy/coins@smoke"
+    cells = json.loads((folder / "table.json").read_text())["cells"]
+    written = table.table("cells")
+    assert [dict(zip(written["columns"], row, strict=True)) for row in written["data"]] == [
+        {key: " ".join(cell[key]) if key == "run_ids" else cell[key] for key in COLUMNS}
+        for cell in cells
+    ]
+    (kept,) = [artifact for artifact in table.artifacts if artifact.type == "table"]
+    held = {entry.path for entry in kept.manifest.contents}
+    assert {"table.json", "table.md", "table.csv", "table.tex", "table.html"} == held
+
+
+def test_finished_runs_are_mirrored_afterwards_and_once(project, without_key):
+    chosen = ["toy/coins", "scale=smoke", "rows=walk"]
+    assert main(["table", *chosen, "+trainer.log_every_n_steps=5"]) == 0
+    run = plan_run("toy/walk")
+    before = {path.name: path.read_bytes() for path in run.folder.glob("*.json")}
+    assert main(["table", *chosen, "logger=wandb"]) == 0
+    assert main(["table", *chosen, "logger=wandb"]) == 0
+    (mirrored,) = offline(run.folder)
+    assert mirrored.run.run_id == run.hash and mirrored.config["method"] == run.config["method"]
+    assert {path.name: path.read_bytes() for path in run.folder.glob("*.json")} == before | {
+        "mirror.json": (run.folder / "mirror.json").read_bytes()
+    }
+    with (run.folder / "training/metrics.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert mirrored.logged("train/loss") == [float(row["train/loss"]) for row in rows]
+    steps = [row["trainer/global_step"] for row in mirrored.history if "train/loss" in row]
+    assert steps == [int(row["step"]) for row in rows]
+    metrics = json.loads((run.folder / "metrics.json").read_text())["metrics"]
+    assert mirrored.logged("results/mean") == [metrics["mean"]]
+
+
+def test_a_resumed_run_goes_on_as_the_same_mirror(project, without_key, monkeypatch):
+    step = toys.Walk.training_step
+
+    def stop(self, batch, index):
+        if self.global_step == 13:
+            raise RuntimeError("stopped")
+        return step(self, batch, index)
+
+    call = ["run", "experiment=toy/walk", "logger=wandb", "+trainer.log_every_n_steps=1"]
+    with monkeypatch.context() as patch:
+        patch.setattr("toys.Walk.training_step", stop)
+        assert main(call) == 1
+    assert main(call) == 0
+    run = plan_run("toy/walk")
+    first, second = offline(run.folder)
+    assert first.run.run_id == second.run.run_id == run.hash  # wandb sync puts them together
+    steps = [
+        [row["trainer/global_step"] for row in one.history if "train/loss" in row]
+        for one in (first, second)
+    ]
+    assert steps == [list(range(13)), list(range(12, 20))]
+    losses = dict(zip(steps[0], first.logged("train/loss"), strict=True))
+    assert losses[12] == second.logged("train/loss")[0]  # the step behind the checkpoint, again
+
+
+def test_where_wandb_cannot_be_reached_the_mirror_is_offline(project, monkeypatch, caplog):
+    from wandb.errors import CommError
+
+    monkeypatch.setenv("WANDB_API_KEY", "x" * 40)
+    given = []
+
+    class Unreachable(CSVLogger):
+        def __init__(self, **settings):
+            given.append(settings)
+            super().__init__(settings["save_dir"])
+
+        @property
+        def experiment(self):
+            if not given[-1].get("offline"):
+                raise CommError("no route")
+            return super().experiment
+
+    monkeypatch.setattr("toys.WandbLogger", Unreachable, raising=False)
+    logger = mirrors.opened({"_target_": "toys.WandbLogger"}, project, "abc")
+    assert logger.experiment and [one.get("offline") for one in given] == [None, True]
+    assert "no route; mirrored offline" in caplog.text

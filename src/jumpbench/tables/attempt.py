@@ -126,7 +126,7 @@ def forget(folders: Sequence[Path]) -> None:
             except Timeout:
                 raise UserError(f"{folder.name} is being made now; wait for it to end") from None
         for folder in there:
-            for name in ("metrics.json", "error.json", "begun.json", "samples.pt"):
+            for name in ("metrics.json", "error.json", "begun.json", "samples.pt", "mirror.json"):
                 (folder / name).unlink(missing_ok=True)
             for name in ("checkpoints", "draws", "training"):
                 shutil.rmtree(folder / name, ignore_errors=True)

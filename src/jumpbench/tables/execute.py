@@ -67,7 +67,7 @@ class _RunJob:
     def make(self) -> None:
         from jumpbench.tables.interrupts import Interrupts
         from jumpbench.tables.memory import forget_peak, keep_freed_memory
-        from jumpbench.tables.mirrors import close
+        from jumpbench.tables.mirrors import close, log_results, mark
 
         started = time.monotonic()
         keep_freed_memory()
@@ -80,10 +80,12 @@ class _RunJob:
             try:
                 for stage in self.config["stages"]:
                     stages[stage]()
+                log_results(self.trainer.loggers, self.metrics)
             finally:
                 close(self.trainer.loggers)
             if self.trainer.is_global_zero:
                 self.finish(started)
+                mark(self.folder, self.config)
 
     def build(self, interrupts: Any) -> None:
         """Data, method and trainer."""

@@ -90,15 +90,37 @@ class Reproduction:
                 names.setdefault(run.hash, f"{cell.row.name} / {cell.column.name}")
         return names
 
-    def _labels(self) -> dict[str, dict[str, str]]:
+    def _labels(self) -> dict[str, dict[str, Any]]:
         """What experiment loggers call each run: the first cell that it fills names it."""
-        labels: dict[str, dict[str, str]] = {}
+        labels: dict[str, dict[str, Any]] = {}
         for cell in self.part:
+            row, column = cell.row.name, cell.column.name
+            place: dict[str, Any] = {"table": self.table.id, "scale": self.selection.scale}
+            place |= {"row": row, "column": column}
+            papers = {
+                metric: number.value
+                for metric, printed in self.table.published.items()
+                if (number := printed.get(row, {}).get(column)) is not None
+            }
+            place |= {"paper": papers} if papers else {}
             for run in cell.runs:
-                place = {"table": self.table.id, "scale": self.selection.scale}
-                place |= {"row": cell.row.name, "column": cell.column.name}
                 labels.setdefault(run.hash, place)
         return labels
+
+    def mirror(self) -> None:
+        """In the logger that the call asks for, if any: runs that it has not yet, and the table."""
+        wanted = next((run.config["logger"] for run in self.runs if run.config.get("logger")), None)
+        if not wanted:
+            return
+        from jumpbench.tables.mirrors import mirror_finished
+        from jumpbench.tables.tablemirror import mirror_table
+
+        labels = self._labels()
+        for run in self.runs:
+            if _finished(run):
+                mirror_finished(run.folder, run.placed(), labels.get(run.hash, {}), run.hash)
+        content = read_json(self.folder / "table.json", "make the table again")
+        mirror_table(wanted, self.folder, content, self.table.title)
 
     def _refresh(self) -> None:
         if time.monotonic() - self._written >= REFRESH_SECONDS:
@@ -222,4 +244,5 @@ def reproduce(
         view = job.write(final=True)
         print_table(view.of(*grids.chosen(job.table, selection)))
         print(f"written: {job.folder}/{FORMATS}")
+    job.mirror()
     return job.is_complete()

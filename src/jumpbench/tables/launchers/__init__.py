@@ -1,7 +1,7 @@
 """Where runs are made: one interface, one implementation per place."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from jumpbench.errors import UserError
 from jumpbench.tables.names import no_such
@@ -22,7 +22,7 @@ class Events(Protocol):
 
 
 # run hash -> {"table": ..., "row": ..., "column": ..., "scale": ...}
-Labels = Mapping[str, dict[str, str]]
+Labels = Mapping[str, dict[str, Any]]
 
 
 class Launcher(Protocol):
