@@ -114,10 +114,11 @@ class SMC:
             runs = n_chains // self.particles
         samples = in_chunks(run, likelihood, runs, self.chunk, generator.device)
         share = 1 if self.pooled else self.particles
-        cost, counted = search_cost(denoisers, last, self.n_draws, share)
+        cost, counted, sequential = search_cost(denoisers, last, self.n_draws, share)
         further = share * self.n_steps * self.extra_calls
-        cost += Cost(further, further, self.n_steps * self.extra_calls)
-        return drawn(samples, cost, counted + further)
+        extra = self.n_steps * self.extra_calls
+        cost += Cost(further, further, extra)
+        return drawn(samples, cost, counted + further, sequential + extra)
 
 
 def _unweighted(move: Callable[[Tensor, torch.Generator], Tensor]) -> Proposal:

@@ -1,0 +1,28 @@
+"""Network evaluations as Table 6 counts them, in all and one after the other."""
+
+import pytest
+import torch
+
+from jumpbench.methods.sgdd import DPS, SMC, SVDD, MetropolisStep, Reward, ScorePrior, SplitGibbs
+from jumpbench.methods.sgdd.interface import COUNTED, SEQUENTIAL
+from jumpbench.processes.uniform import UniformProcess
+
+LENGTH = 6
+COUNTS = [
+    # 5 steps of one reverse step and 4 candidates of one Euler step each
+    (SVDD(4, 5, 1, 1), 5 * (1 + 4), 5 * 2),
+    # the paper's rule for SMC: particles x steps x 2 (128 x 20 x 2 = 5,120, 256 in sequence)
+    (SMC(4, 5, 1, 1), 4 * 5 * 2, 5 * 2),
+    # every one-site neighbour of 6 bits and the state itself
+    (DPS(5, 0), 5 * (1 + LENGTH + 1), 5 * 2),
+    # H K, one after the other
+    (SplitGibbs(5, 3, MetropolisStep(2)), 15, 15),
+]
+
+
+@pytest.mark.parametrize(("sampler", "total", "sequential"), COUNTS)
+def test_counts(sampler, total, sequential, generator):
+    prior = ScorePrior(lambda x, t: torch.ones(*x.shape, 2), UniformProcess(2), LENGTH)
+    draws = sampler(prior, Reward(lambda x: x.sum(-1).double()), generator, 3)
+    assert draws.extras[COUNTED].tolist() == [total] * 3
+    assert draws.extras[SEQUENTIAL].tolist() == [sequential] * 3
