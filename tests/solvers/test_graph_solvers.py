@@ -1,5 +1,7 @@
 """Exact solvers of sets and cuts against trying all states."""
 
+import sys
+
 import pytest
 import torch
 
@@ -7,6 +9,7 @@ from jumpbench.data.graphs import barabasi_albert, erdos_renyi
 from jumpbench.errors import UserError
 from jumpbench.solvers.cuts import maximum_cuts
 from jumpbench.solvers.exhaustive import best_states
+from jumpbench.solvers.gurobi import gurobi_cuts, gurobi_independent_sets
 from jumpbench.solvers.independent_sets import maximum_independent_sets
 from jumpbench.solvers.sat import for_each_graph
 from jumpbench.targets.graphs import Cuts, Graphs, IndependentSets
@@ -50,6 +53,23 @@ def test_a_solver_sees_each_graph_without_its_padding():
 
     with pytest.raises(UserError, match="graph 0: no proven optimum"):
         for_each_graph(law, gives_up, 3.0)
+
+
+@pytest.mark.parametrize(
+    "kind, solve", [(IndependentSets, gurobi_independent_sets), (Cuts, gurobi_cuts)]
+)
+def test_gurobi_finds_what_trying_all_finds(kind, solve):
+    pytest.importorskip("gurobipy")
+    law = laws(kind)
+    found, best = solve(law), best_states(law)
+    assert torch.equal(found, law.decoded(found)) and (found[~law.mask] == 0).all()
+    assert torch.equal(law.score(found).double(), law.score(law.decoded(best)).double())
+
+
+def test_gurobi_is_optional(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gurobipy", None)
+    with pytest.raises(UserError, match="gurobipy is missing: pip install"):
+        gurobi_cuts(laws(Cuts))
 
 
 def test_trying_all_is_refused_where_it_would_take_for_ever():

@@ -21,9 +21,11 @@ class Thermodynamics(Evaluation):
     D); ``entropy`` = beta (internal - free energy); ``ess``; ``log_z`` = log mean exp w with
     ``log_z_error``; the same of left-end weights with the prefix ``left_``; ``log_rmse``, natural
     logarithm of the root-mean-square error over sites of the unweighted mean spin, beside
-    ``log_rmse_floor``, that of perfect samples.
+    ``log_rmse_floor``, that of perfect samples; ``mean_energy``, the mean of -log rho / (beta D)
+    without weights.
 
-    Exact values by transfer matrix, with the prefix ``exact_``, and ``log_z_deviation``.
+    Exact values by transfer matrix, with the prefix ``exact_``; ``log_z_deviation``, and
+    ``mean_energy_deviation`` from the exact internal energy.
 
     Args:
         target: at most 10 x 10.
@@ -45,6 +47,8 @@ class Thermodynamics(Evaluation):
         rmse = (spins.mean(0) - exact.mean_spin).square().mean().sqrt()
         floor = math.sqrt((1 - exact.mean_spin**2) / len(spins))
         values = {"log_rmse": float(rmse.log()), "log_rmse_floor": math.log(floor)}
+        scale = self.target.beta * self.target.length
+        values["mean_energy"] = -float(log_prob.mean()) / scale
         left = draws.extras.get("left_log_weights")
         for prefix, weights in (("", draws.log_weights), ("left_", left)):
             if weights is not None:
@@ -88,6 +92,8 @@ class Thermodynamics(Evaluation):
             log_z, error = (float(v) for v in log_normaliser(torch.cat(self._weights).double()))
             values |= {"log_z": log_z, "log_z_error": error}
             values["log_z_deviation"] = abs(log_z - self._exact.log_z)
+        away = abs(values["mean_energy"] - values["exact_internal_energy"])
+        values["mean_energy_deviation"] = away
         for name in ("free_energy", "internal_energy", "entropy"):
             if name in values:
                 values[f"{name}_deviation"] = abs(values[name] - values[f"exact_{name}"])

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -58,7 +60,8 @@ class EnergyMethod(SeededNetworks):
         self.length, self.n_states, self.z_samples = length, n_states, z_samples
         self.kernel, self.kernel_steps = kernel, kernel_steps
         self.model_probes = list(model_probes)
-        self.energy = self.seeded(energy, "energy", length=length, n_states=n_states)
+        self._untrained = partial(self.seeded, energy, "energy", length=length, n_states=n_states)
+        self.energy = self._untrained()
 
     @property
     def law(self) -> EnergyNetwork:
@@ -88,3 +91,11 @@ class EnergyMethod(SeededNetworks):
         for probe in self.model_probes:
             values |= probe(self.energy)
         return values
+
+    def further_artifacts(self) -> dict[str, Any]:
+        """Of a model of couplings, (D, D) each: ``couplings``, initially ``first_couplings``."""
+        found = super().further_artifacts()
+        if hasattr(self.energy, "couplings"):
+            found["couplings"] = self.energy.couplings.detach().cpu()
+            found["first_couplings"] = self._untrained().couplings.detach()
+        return found

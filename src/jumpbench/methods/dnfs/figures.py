@@ -1,6 +1,11 @@
 """Figures of the DNFS tables, drawn from the artifacts of their runs."""
 
+import math
 from typing import Any
+
+import torch
+
+from jumpbench.data.ising_samples import lattice_couplings
 
 CURVES = ("slope_std", "integrand_std", "loss", "ess")
 
@@ -56,4 +61,63 @@ def points(table: Any, edge: float = 5.0):
             axis.set(xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[])
             axis.set_title(f"{name}, {column}" if i == 0 else name, fontsize=7)
     figure.tight_layout()
+    return figure
+
+
+def couplings(table: Any, row: str, column: str):
+    """The true, the initial and the learnt coupling matrix in one scale of colours (Figure 7).
+
+    The column's variable ``sigma`` is the true coupling.
+    """
+    import matplotlib.pyplot as plt
+
+    artifact = table.artifact(row, column)
+    if not artifact or "couplings" not in artifact:
+        return None
+    learnt = artifact["couplings"]
+    truth = lattice_couplings(math.isqrt(len(learnt)), table.variables[column]["sigma"])
+    panels = {"truth": truth, "before training": artifact["first_couplings"], "learnt": learnt}
+    reach = float(truth.abs().max())
+    figure, axes = plt.subplots(1, 3, figsize=(9.5, 2.9), layout="constrained")
+    for axis, (title, matrix) in zip(axes, panels.items(), strict=True):
+        image = axis.imshow(matrix.numpy(), vmin=-reach, vmax=reach, cmap="RdBu_r")
+        axis.set(title=title, xlabel="site")
+    axes[0].set_ylabel("site")
+    figure.colorbar(image, ax=axes, label="$J_{ij}$")
+    return figure
+
+
+def energies(table: Any, rows: list[str] | None = None, reference: str | None = None):
+    """Histograms of log rho of every row's samples, unweighted, a panel a column (Figs. 5, 13).
+
+    Args:
+        rows: those shown; by default all that have samples.
+        reference: a row whose histogram is filled, the others being lines.
+    """
+    import matplotlib.pyplot as plt
+
+    found = {
+        column: {
+            row: artifact["log_prob"]
+            for row in (rows or table.rows)
+            if (artifact := table.artifact(row, column)) and "log_prob" in artifact
+        }
+        for column in table.columns
+    }
+    found = {column: by_row for column, by_row in found.items() if by_row}
+    if not found:
+        return None
+    figure, axes = plt.subplots(
+        1, len(found), figsize=(4.6 * len(found), 3.2), squeeze=False, layout="constrained"
+    )
+    for axis, (column, by_row) in zip(axes[0], found.items(), strict=True):
+        every = torch.cat(list(by_row.values()))
+        bins = torch.linspace(float(every.min()), float(every.max()) + 1e-6, 41).tolist()
+        for row, values in by_row.items():
+            filled = row == reference
+            look = {"color": "lightgrey"} if filled else {"histtype": "step", "lw": 1.3}
+            axis.hist(values.numpy(), bins, density=True, label=row, zorder=filled - 1, **look)
+        axis.set(xlabel="log rho", title=column)
+    axes[0][0].set_ylabel("density")
+    axes[0][0].legend(fontsize=7, frameon=False)
     return figure

@@ -1,0 +1,42 @@
+"""Figures of DNFS: what is drawn, and nothing where there are no samples."""
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.patches import Rectangle
+
+from jumpbench.data.ising_samples import lattice_couplings
+from jumpbench.methods.dnfs.figures import couplings, energies
+
+
+class Filled:
+    rows, columns, variables = ["a", "b"], ["x"], {"x": {"sigma": -0.1}}
+
+    def __init__(self, **artifacts):
+        self._artifacts = artifacts
+
+    def artifact(self, row, column):
+        return self._artifacts.get(row)
+
+
+def test_couplings_stand_beside_the_truth():
+    learnt = torch.randn(9, 9)
+    table = Filled(a={"couplings": learnt, "first_couplings": torch.zeros(9, 9)})
+    shown = [
+        torch.tensor(axis.images[0].get_array()) for axis in couplings(table, "a", "x").axes[:3]
+    ]
+    assert torch.equal(shown[0], lattice_couplings(3, -0.1))
+    assert not shown[1].any() and torch.equal(shown[2], learnt)
+    assert couplings(table, "b", "x") is None
+    plt.close("all")
+
+
+def test_energies_share_their_bins():
+    table = Filled(a={"log_prob": torch.linspace(0, 1, 50)}, b={"log_prob": torch.full((9,), 3.0)})
+    (axis,) = energies(table, reference="b").axes
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["a", "b"]
+    # a fills a third of the range, b its last bin; both have area one
+    width = 3.0 / 40
+    bars = [patch.get_height() for patch in axis.patches if isinstance(patch, Rectangle)]
+    assert abs(bars[-1] - 1 / width) < 0.01 / width and not any(bars[:-1])
+    assert energies(Filled()) is None
+    plt.close("all")
