@@ -8,6 +8,7 @@ from jumpbench.errors import UserError
 from jumpbench.methods.unnormalised.base import TargetSampler
 from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.draws import Draws
+from jumpbench.seeding import make_generator
 from jumpbench.targets.base import DiscreteTarget, random_states
 
 
@@ -26,6 +27,10 @@ class ShortChains(TargetSampler):
         if steps < 1:
             raise UserError(f"steps must be at least 1, not {steps}")
         self.kernel, self.steps = kernel, steps
+
+    def test_generator(self, number: int) -> torch.Generator:
+        names = "test", type(self).__name__, type(self.kernel).__name__, str(self.steps)
+        return make_generator(self.seed, *names, number, device=self.device)
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
         start = random_states(self.target, (n,), generator)
