@@ -1,6 +1,7 @@
 """DRAKES: fine-tuning of a masked diffusion model by back-propagated rewards (Wang et al. 2024)."""
 
 import copy
+import math
 from pathlib import Path
 from typing import Any
 
@@ -94,18 +95,17 @@ class Drakes(TrainedMethod):
         noise = self.schedule.total(t).float().to(x.device).expand(len(x))
         return network(x, noise)[..., : self.process.mask].float().log_softmax(-1)
 
-    def _revealed(self, t: float, s: float | None) -> Tensor:
+    def _revealed(self, t: float, s: float | None) -> float:
         """(m_t - m_s)/m_t: how probably a masked site of time t has its symbol at time s."""
         if s is None:
-            return torch.tensor(1.0)
+            return 1.0
         hidden = -torch.expm1(-self.schedule.total(torch.tensor([t, s], dtype=torch.float64)))
-        return (1 - hidden[1] / hidden[0]).float()
+        return float(1 - hidden[1] / hidden[0])
 
-    def _drawn(self, log_clean: Tensor, revealed: Tensor, generator: torch.Generator) -> Tensor:
+    def _drawn(self, log_clean: Tensor, revealed: float, generator: torch.Generator) -> Tensor:
         """One-hot draws (B, D, V + 1): a symbol with probability ``revealed``, or else the mask."""
-        revealed = revealed.to(log_clean.device)
-        stay = torch.log1p(-revealed).expand_as(log_clean[..., :1])
-        logits = torch.cat([log_clean + revealed.log(), stay], -1)
+        stay = math.log1p(-revealed) if revealed < 1 else -math.inf
+        logits = F.pad(log_clean + math.log(revealed), (0, 1), value=stay)
         exponential = torch.empty_like(logits).exponential_(generator=generator)
         gumbel = -exponential.clamp(min=torch.finfo(torch.float32).tiny).log()
         soft = ((logits + gumbel) / self.temperature).softmax(-1)
