@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from jumpbench.errors import UserError
-from jumpbench.evaluations.binary_images import BinaryImageEvaluation, psnr
+from jumpbench.evaluations.binary_images import BinaryImageEvaluation
+from jumpbench.metrics.images import psnr
 from jumpbench.networks.digit_classifier import DigitClassifier
 from jumpbench.samplers.draws import Draws
 

@@ -114,5 +114,14 @@ def datasets() -> dict[str, Dataset]:
             used_by=("sgdd",),
             verifier="jumpbench.data.enhancers:verify_gosai",
         ),
+        Dataset(
+            name="ffhq",
+            about="faces, 70,000 PNG pictures (any folder of pictures will do)",
+            files=("*.png or *.jpg, in subfolders or not",),
+            source="https://github.com/NVlabs/ffhq-dataset (fetch it yourself)",
+            licence="CC BY-NC-SA 4.0",
+            used_by=("sgdd",),
+            verifier="jumpbench.data.pictures:verify_ffhq",
+        ),
     )
     return {dataset.name: dataset for dataset in listed}

@@ -149,7 +149,7 @@ def download(dataset: str, file: DataFile, root: str | Path | None = None) -> Pa
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             # Two processes of a node that start together fetch one copy.
-            with FileLock(f"{target}.lock"), _socket_timeout(DOWNLOAD_TIMEOUT_SECONDS):
+            with FileLock(f"{target}.lock"), socket_timeout(DOWNLOAD_TIMEOUT_SECONDS):
                 if not target.is_file():
                     download_url_to_file(url, str(target), progress=False)
             return target
@@ -182,7 +182,7 @@ def _writable(folder: Path) -> bool:
 
 
 @contextmanager
-def _socket_timeout(seconds: float) -> Iterator[None]:
+def socket_timeout(seconds: float) -> Iterator[None]:
     """``download_url_to_file`` takes no timeout; a silent firewall must not hang the run."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(seconds)

@@ -1,4 +1,4 @@
-"""Images as counts: binarised MNIST, CIFAR-10, CelebA from a folder of aligned pictures."""
+"""Images as counts: MNIST in bits or greys, CIFAR-10, CelebA, any folder of pictures."""
 
 from abc import abstractmethod
 from pathlib import Path
@@ -6,12 +6,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import avg_pool2d, interpolate
+from torch.nn.functional import avg_pool2d, interpolate, pad
 
 from jumpbench.data.celeba import load_celeba
 from jumpbench.data.cifar10 import load_cifar10
 from jumpbench.data.counts import CountData
 from jumpbench.data.mnist import generated_digits, load_mnist
+from jumpbench.data.pictures import load_pictures
 from jumpbench.errors import UserError
 from jumpbench.seeding import make_generator
 
@@ -90,6 +91,56 @@ class BinarisedMnist(Images):
             grey = avg_pool2d(grey, 32 // self.size) if self.size < 32 else grey
             parts.append((grey > 127.5).to(torch.uint8))
         return torch.cat(parts)
+
+
+class GreyMnist(Images):
+    """MNIST in 256 greys with a border of two pixels of 0: 32 x 32."""
+
+    maximum = 255
+    channels = 1
+
+    def __init__(self, size: int = 32, **options: Any) -> None:
+        if size != 32:
+            raise UserError(f"size={size}: grey MNIST is used at 32 pixels")
+        super().__init__(size, **options)
+
+    def load(self, train: bool) -> tuple[Tensor, Tensor | None]:
+        if self.generated is not None:
+            return generated_digits(self.generated, seed=int(train))
+        return load_mnist(train, self.root)
+
+    def pixels(self, images: Tensor) -> Tensor:
+        return pad(images, (2, 2, 2, 2)).unsqueeze(1)
+
+
+class Pictures(Images):
+    """Colour pictures of any size from a folder of the data root, such as ``ffhq``.
+
+    In the order of their names: centre crop to a square, resized with antialiasing, rounded. The
+    last ``held_out`` are the test images.
+
+    Args:
+        folder: name of the folder under the data root; PNG or JPEG files, in subfolders or not.
+        held_out: how many.
+    """
+
+    maximum = 255
+    channels = 3
+    classes = None
+
+    def __init__(
+        self, size: int = 256, folder: str = "ffhq", held_out: int = 100, **options: Any
+    ) -> None:
+        super().__init__(size, **options)
+        self.folder, self.held_out = folder, held_out
+
+    def load(self, train: bool) -> tuple[Tensor, Tensor | None]:
+        if self.generated is not None:
+            return generated_pictures(self.generated, self.size, seed=int(train))[0], None
+        return load_pictures(self.folder, train, self.size, self.held_out, self.root), None
+
+    def pixels(self, images: Tensor) -> Tensor:
+        return images
 
 
 class Cifar10(Images):

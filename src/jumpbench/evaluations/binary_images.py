@@ -9,16 +9,8 @@ from torch import Tensor, nn
 from jumpbench.artifacts import load_weights
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.metrics.images import psnr
 from jumpbench.samplers.draws import Draws
-
-
-def psnr(image: Tensor, truth: Tensor) -> Tensor:
-    """-10 log10(mean squared error + 1e-8) of images (B, D) with values in [0, 1], float64 (B,).
-
-    80 dB at most. A wrong bit of 1,024 gives 30.1 dB.
-    """
-    error = (image.double() - truth.double()).square().mean(-1)
-    return -10 * torch.log10(error + 1e-8)
 
 
 class BinaryImageEvaluation(Evaluation):

@@ -7,6 +7,7 @@ __getattr__, __all__ = lazy_names(
     {
         "frechet": "FeatureMoments frechet_distance inception_score nearest_hamming",
         "histogram": "hellinger pair_counts sampling_floor total_variation",
+        "images": "psnr",
         "intrinsic_distance": "heat_trace msid neighbour_graph",
         "lattice": (
             "LatticeStatistics equal_symbol_probability lattice_metrics majority_fraction "

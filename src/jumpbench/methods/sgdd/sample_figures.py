@@ -20,7 +20,12 @@ def as_images(states: Tensor) -> Tensor:
     return states.reshape(-1, 1, side, side)
 
 
-def reconstructions(table: Any, rows: Sequence[str] | None = None, count: int = 10) -> Any:
+def reconstructions(
+    table: Any,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    count: int = 10,
+) -> Any:
     """One panel per column of the table: true images, and below them those of every row.
 
     Shows the artifacts ``images`` (else ``samples``) beside ``truth``; None if there are none.
@@ -30,7 +35,7 @@ def reconstructions(table: Any, rows: Sequence[str] | None = None, count: int = 
     found = {
         (row, column): artifact
         for row in (rows or table.rows)
-        for column in table.columns
+        for column in (columns or table.columns)
         if (artifact := table.artifact(row, column)) is not None and "truth" in artifact
     }
     columns = [c for c in table.columns if any(c == column for _, column in found)]
