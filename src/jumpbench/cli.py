@@ -6,41 +6,21 @@ import re
 import sys
 from collections.abc import Sequence
 
-from jumpbench.errors import UserError
+from jumpbench.commandline import Command, Given
+from jumpbench.errors import UserError, innermost
 
-HELP = """\
+HEAD = """\
 jumpbench: regenerate the tables of five papers on discrete-state generative modelling
 
 usage: jumpbench COMMAND [...] [key=value ...]
+       jumpbench COMMAND --help
 
-  table SLUG/TABLE    make what is missing of a table and show it beside the published numbers;
-                      SLUG/TABLE may be a pattern ('sgdd/*', all)
-  status SLUG/TABLE   which runs are done, running, failed, missing
-  plan SLUG/TABLE     what is still to run, and about how long that takes
-  list                every table: scales, cost, data it needs, what is recorded
-                      (list and status take --json)
-  run experiment=SLUG/NAME
-                      one run
-  experiments         what run takes
-  report              one web page of all tables made so far; --record SLUG/TABLE records a whole
-                      table from the runs there are (same scale= and seeds=), --readme renews
-                      RESULTS.md and the README files from recorded results
-  data [NAME]         verify datasets, fetch what is missing
-
-keys of table, status and plan
-  scale=smoke|small|medium|paper   default small
-  seeds=3 or seeds=[0,2]    a number of seeds, or the seeds
-  rows=... columns=...      names or patterns, separated by commas: a part of a table is a table
-  launcher=serial           where runs are made (ray, slurm: later versions)
-  fresh=true                make the selected runs again, whatever is finished (not their needs)
-  any other key=value       a Hydra override for every run (trainer.accelerator=gpu, logger=wandb)
-
+"""
+TAIL = """
 environment: JUMPBENCH_DATA (datasets), JUMPBENCH_OUTPUTS (results), and for experiments and
 tables of your own JUMPBENCH_CONF and JUMPBENCH_REPRODUCE (folders as in PATH, searched first)
 exit status: 0 if every asked cell has a number, 1 if some have none, 2 for bad input
 """
-
-_OVERRIDE = re.compile(r"[+~]{0,2}[A-Za-z_][\w./@-]*(=.*)?", re.DOTALL)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -70,7 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("JUMPBENCH_DEBUG"):
             raise
-        words = _printable(f"{type(error).__name__}: {error}".splitlines()[0])
+        cause = innermost(error)
+        words = _printable(f"{type(cause).__name__}: {cause}".splitlines()[0])
         print(f"error: {words} (JUMPBENCH_DEBUG=1 shows where)", file=sys.stderr)
         return 1
 
@@ -93,182 +74,240 @@ def _printable_streams() -> None:
 
 def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
-        print(HELP, end="")
+        width = max(map(len, COMMANDS))
+        print(HEAD + "\n".join(f"  {n:<{width}} {c.summary}" for n, c in COMMANDS.items()))
+        print(TAIL, end="")
         return 0
     if arguments[0] == "--version":
         from jumpbench import __version__
 
         print(__version__)
         return 0
-    commands = {
-        "table": _table, "status": _status, "list": _list,
-        "run": _run, "report": _report, "data": _data, "plan": _plan,
-        "experiments": _experiments,
-    }  # fmt: skip
     name, *rest = arguments
-    if name not in commands:
+    if name == "--complete":
+        from jumpbench.completion import candidates
+
+        print("\n".join(candidates(rest, COMMANDS)))
+        return 0
+    if name not in COMMANDS:
         from jumpbench.tables.names import no_such
 
-        raise no_such("command", name, commands)
-    if {"-h", "--help"} & set(rest):
-        print(HELP, end="")
-        return 0
-    return commands[name](rest)
+        raise no_such("command", name, COMMANDS)
+    given = COMMANDS[name].given(name, rest)
+    return 0 if given is None else COMMANDS[name].run(given)
 
 
-def _keys(arguments: Sequence[str], known: Sequence[str]) -> tuple[list[str], dict, list[str]]:
-    """Positional names, our keys, and Hydra overrides.
-
-    Raises:
-        UserError: an option, a key given twice, or a word that is neither name nor key=value.
-    """
-    names: list[str] = []
-    keys: dict[str, str] = {}
-    overrides: list[str] = []
-    for word in arguments:
-        key, equals, value = word.partition("=")
-        if word.startswith("-"):
-            raise UserError(f"unknown option {word[:60]!r}; keys are written key=value")
-        if equals and key in known:
-            if key in keys:
-                raise UserError(f"{key} is given twice")
-            if not value:
-                raise UserError(f"{key}= has no value")
-            keys[key] = value
-        elif equals or word.startswith(("~", "+")):
-            if not _OVERRIDE.fullmatch(word):
-                raise UserError(f"{word[:60]!r} is not key=value")
-            overrides.append(word)
-        else:
-            names.append(word)
-    return names, keys, overrides
-
-
-def _selected(arguments: Sequence[str]) -> tuple[list[str], dict, list[str]]:
+def _tables(given: Given) -> list[str]:
+    """The tables that are named, by name or pattern."""
     from jumpbench.tables.names import select
-    from jumpbench.tables.spec import available
+    from jumpbench.tables.spec import available, sweeps
 
-    known = ("scale", "seeds", "rows", "columns", "launcher", "fresh")
-    names, keys, overrides = _keys(arguments, known)
-    if not names:
+    if not given.names:
         raise UserError("which table? give SLUG/TABLE; 'jumpbench list' shows all")
-    if any(override.split("=")[0] == "seed" for override in overrides):
+    if any(override.split("=")[0] == "seed" for override in given.overrides):
         raise UserError("a table takes seeds=3 or seeds=[0,2], not seed=")
     found: dict[str, None] = {}
-    for name in names:
-        chosen = available() if name == "all" else select("table", name, available())
-        found |= dict.fromkeys(chosen)
-    return list(found), keys, overrides
+    for name in given.names:
+        known = [*available(), *sweeps()] if name.startswith("sweep/") else available()
+        found |= dict.fromkeys(known if name == "all" else select("table", name, known))
+    return list(found)
 
 
-def _selection(keys: dict[str, str], overrides: Sequence[str]):
+def _selection(given: Given):
     from jumpbench.tables.grid import Selection
 
+    keys = given.keys
     return Selection(
         keys.get("scale", "small"), keys.get("seeds"), keys.get("rows"), keys.get("columns"),
-        tuple(overrides),
+        tuple(given.overrides),
     )  # fmt: skip
 
 
-def _table(arguments: Sequence[str]) -> int:
-    tables, keys, overrides = _selected(arguments)
-    from jumpbench.tables.reproduction import reproduce
-
-    selection, fresh = _selection(keys, overrides), _fresh(keys)
-    launcher = keys.get("launcher", "serial")
-    done = [reproduce(table, selection, launcher, fresh) for table in tables]
-    return 0 if all(done) else 1
-
-
-def _fresh(keys: dict[str, str]) -> bool:
+def _fresh(given: Given) -> bool:
     """Whether what is finished is to be made again."""
-    if (value := keys.get("fresh", "false")) not in ("true", "false"):
+    if (value := given.keys.get("fresh", "false")) not in ("true", "false"):
         raise UserError(f"fresh={value[:40]}: give true or false")
     return value == "true"
 
 
-def _status(arguments: Sequence[str]) -> int:
-    tables, keys, overrides = _selected([word for word in arguments if word != "--json"])
+def _table(given: Given) -> int:
+    tables = _tables(given)
+    from jumpbench.tables.reproduction import reproduce
+
+    selection, fresh = _selection(given), _fresh(given)
+    launcher = given.keys.get("launcher", "serial")
+    done = [reproduce(table, selection, launcher, fresh) for table in tables]
+    return 0 if all(done) else 1
+
+
+def _status(given: Given) -> int:
+    tables = _tables(given)
     from jumpbench.tables.overview import print_status
 
-    selection, as_json = _selection(keys, overrides), "--json" in arguments
+    selection, as_json = _selection(given), "--json" in given.flags
     return 0 if all([print_status(table, selection, as_json) for table in tables]) else 1
 
 
-def _list(arguments: Sequence[str]) -> int:
-    names, _, overrides = _keys([word for word in arguments if word != "--json"], ())
-    if names or overrides:
-        raise UserError("list takes no arguments but --json")
+def _list(given: Given) -> int:
     from jumpbench.tables.overview import print_list
 
-    print_list("--json" in arguments)
+    print_list("--json" in given.flags)
     return 0
 
 
-def _plan(arguments: Sequence[str]) -> int:
-    tables, keys, overrides = _selected(arguments)
-    if {"launcher", "fresh"} & set(keys):
-        raise UserError("plan makes no run; leave out launcher= and fresh=")
+def _plan(given: Given) -> int:
+    tables = _tables(given)
     from jumpbench.tables.preview import print_plan
 
     for table in tables:
-        print_plan(table, _selection(keys, overrides))
+        print_plan(table, _selection(given))
     return 0
 
 
-def _experiments(arguments: Sequence[str]) -> int:
-    if arguments:
-        raise UserError("experiments takes no arguments")
+def _experiments(given: Given) -> int:
     from jumpbench.tables.preview import print_experiments
 
     print_experiments()
     return 0
 
 
-def _run(arguments: Sequence[str]) -> int:
-    for_tables = ("scale", "seeds", "rows", "columns")
-    names, keys, overrides = _keys(arguments, ("experiment", "launcher", "fresh", *for_tables))
-    if wrong := [key for key in for_tables if key in keys]:
-        raise UserError(
-            f"a run has no {wrong[0]}; use jumpbench table SLUG/TABLE {wrong[0]}={keys[wrong[0]]}"
-            + (", or seed= for one run" if wrong[0] == "seeds" else "")
-        )
-    if names or "experiment" not in keys:
+def _run(given: Given) -> int:
+    scales = [o for o in given.overrides if o.startswith("scale=") and "/" not in o]
+    if scales:  # scale=SLUG/NAME is a file of conf/scale
+        raise UserError(f"a run has no scale; use jumpbench table SLUG/TABLE {scales[0]}")
+    if "experiment" not in given.keys:
         raise UserError("which run? give experiment=SLUG/NAME and any key=value")
-    from jumpbench.tables.overview import make_run
+    from jumpbench.tables.single import make_runs
 
+    keys = given.keys
     launcher = keys.get("launcher", "serial")
-    return 0 if make_run(keys["experiment"], overrides, launcher, _fresh(keys)) else 1
+    done = make_runs(
+        keys["experiment"], given.overrides, keys.get("seeds"), launcher, _fresh(given)
+    )
+    return 0 if done else 1
 
 
-def _report(arguments: Sequence[str]) -> int:
-    from jumpbench.tables import report
+def _sweep(given: Given) -> int:
+    if "experiment" not in given.keys:
+        raise UserError("which runs? give experiment=SLUG/NAME and key=value,value")
+    from jumpbench.tables.sweep import sweep
 
-    flags = [word for word in arguments if word in ("--readme", "--record")]
-    rest = [word for word in arguments if word not in flags]
+    keys = given.keys
+    launcher = keys.get("launcher", "serial")
+    done = sweep(
+        keys["experiment"], given.overrides, keys.get("metric"), keys.get("seeds"), launcher,
+        _fresh(given),
+    )  # fmt: skip
+    return 0 if done else 1
+
+
+def _report(given: Given) -> int:
+    flags = given.flags
+    if "--serve" in flags and len(flags) > 1:
+        raise UserError("--serve stands alone")
     if "--record" in flags:
-        tables, keys, overrides = _selected(rest)
-        if {"launcher", "fresh"} & set(keys):
-            raise UserError("report makes no run; leave out launcher= and fresh=")
-        for table in tables:
-            print(f"recorded: {report.record(table, _selection(keys, overrides))}")
-    elif rest:
-        raise UserError("report takes --readme, or --record SLUG/TABLE scale=..., and nothing else")
+        from jumpbench.tables import report
+
+        for table in _tables(given):
+            print(f"recorded: {report.record(table, _selection(given))}")
+    elif given.names or given.overrides or set(given.keys) - {"port"}:
+        raise UserError("report takes a table and its keys with --record only")
     if "--readme" in flags:
+        from jumpbench.tables import report
+
         for path in report.readmes():
             print(f"renewed: {path}")
-    if not flags:
-        print(f"written: {report.page()}")
+    if "port" in given.keys and "--serve" not in flags:
+        raise UserError("port= belongs to --serve")
+    if "--serve" in flags:
+        _serve(given.keys.get("port", "8765"))
+    elif not flags:
+        from jumpbench.tables.report_page import write_page
+
+        print(f"written: {write_page()}")
     return 0
 
 
-def _data(arguments: Sequence[str]) -> int:
-    names, _, overrides = _keys(arguments, ())
-    if overrides:
-        raise UserError("data takes names of datasets, and nothing else")
+def _serve(port: str) -> None:
+    from jumpbench.tables.report_page import server
+
+    if not (port.isascii() and port.isdigit()):
+        raise UserError(f"port={port[:20]}: give a number")
+    with server(int(port)) as serving:
+        print(f"http://127.0.0.1:{serving.server_port} (stop with Ctrl-C)", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            serving.serve_forever()
+
+
+def _data(given: Given) -> int:
     from jumpbench.tables.overview import print_data
 
-    return 0 if print_data(names) else 1
+    return 0 if print_data(given.names) else 1
+
+
+def _completion(given: Given) -> int:
+    from jumpbench.completion import SCRIPTS
+
+    if len(given.names) != 1 or given.names[0] not in SCRIPTS:
+        raise UserError(f"completion of which shell? give one of: {', '.join(SCRIPTS)}")
+    print(SCRIPTS[given.names[0]], end="")
+    return 0
+
+
+_SELECTED = ("scale", "seeds", "rows", "columns")
+_EVERY_RUN = "a Hydra override for every run (trainer.accelerator=gpu, logger=wandb)"
+_JSON = {"--json": "for programs"}
+_MAKES_NONE = dict.fromkeys(
+    ("launcher", "fresh"), "this command makes no run; leave out launcher= and fresh="
+)
+_ONE_RUN = {
+    key: f"a run has no {key}; use jumpbench table SLUG/TABLE {{}}" for key in ("rows", "columns")
+}
+
+COMMANDS = {
+    "table": Command(
+        _table, "make what is missing of a table and show it beside the published numbers",
+        "SLUG/TABLE ...", (*_SELECTED, "launcher", "fresh"), _EVERY_RUN,
+        more="SLUG/TABLE may be a pattern ('sgdd/*', all); jumpbench list shows all tables.",
+    ),
+    "status": Command(
+        _status, "which runs of a table are done, running, failed, missing", "SLUG/TABLE ...",
+        _SELECTED, _EVERY_RUN, _JSON, _MAKES_NONE,
+    ),
+    "plan": Command(
+        _plan, "what of a table is still to run, and about how long that takes", "SLUG/TABLE ...",
+        _SELECTED, _EVERY_RUN, refused=_MAKES_NONE,
+    ),
+    "list": Command(_list, "every table: scales, cost, data, what is recorded", flags=_JSON),
+    "run": Command(
+        _run, "one run of an experiment, or one for each of several seeds", "",
+        ("experiment", "seeds", "launcher", "fresh"), "a Hydra override (method.bias=0.3)",
+        refused=_ONE_RUN,
+    ),
+    "sweep": Command(
+        _sweep, "runs of an experiment at several values, as a table", "",
+        ("experiment", "metric", "seeds", "launcher", "fresh"),
+        "a Hydra override; key=a,b,c is swept (the last such key gives the columns)",
+        refused=_ONE_RUN,
+        more="example: jumpbench sweep experiment=dasbs/exact method.n_steps=10,20 metric=kl",
+    ),
+    "experiments": Command(_experiments, "what run and sweep take"),
+    "report": Command(
+        _report, "one web page of all tables, made here and recorded", "[SLUG/TABLE]",
+        (*_SELECTED, "port"), "refused: a table changed by overrides is not recorded",
+        {
+            "--serve": "serve the page on this machine; it follows running tables",
+            "--record": "record a whole table from the runs there are (same scale= and seeds=)",
+            "--readme": "renew RESULTS.md and the README files from recorded results",
+        },
+        _MAKES_NONE,
+    ),
+    "data": Command(_data, "verify datasets, fetch what is missing", "[NAME ...]"),
+    "completion": Command(
+        _completion, "what makes a shell complete commands, tables and keys", "bash|zsh",
+        more='bash: eval "$(jumpbench completion bash)" in ~/.bashrc; zsh: the same in ~/.zshrc',
+    ),
+}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -50,9 +50,33 @@ def reproduce_dir() -> Path:
     return reproduce_dirs()[0]
 
 
+def table_ids() -> list[str]:
+    """Ids (``slug/table``) of all table files, one's own and the suite's."""
+    files = [path for folder in reproduce_dirs() for path in folder.glob("*/*.yaml")]
+    return sorted({f"{path.parent.name}/{path.stem}" for path in files})
+
+
+def experiment_names() -> list[str]:
+    """All experiments (``slug/name``), one's own and the suite's."""
+    folders = [root / "experiment" for root in conf_dirs()]
+    return sorted(
+        {str(p.relative_to(f).with_suffix("")) for f in folders for p in f.rglob("*.yaml")}
+    )
+
+
+SWEEP = "sweep"
+"""The first part of the ids of tables that ``jumpbench sweep`` writes, into the outputs."""
+
+
+def sweep_file(table_id: str) -> Path:
+    return outputs_root() / "tables" / table_id / "sweep.yaml"
+
+
 def table_file(table_id: str, below: Path | None = None) -> Path | None:
     """The file of a table in the first folder that has it; ``below``: behind that file."""
     files = [folder / f"{table_id}.yaml" for folder in reproduce_dirs()]
+    if table_id.startswith(f"{SWEEP}/"):
+        files.append(sweep_file(table_id))
     if below is not None and (taken := below.resolve()) in (found := [f.resolve() for f in files]):
         files = files[found.index(taken) + 1 :]
     return next((file for file in files if file.is_file()), None)

@@ -1,11 +1,16 @@
 """No command line, however bad, ends in a traceback, and none of the bad ones in success."""
 
+import json
 import string
+import subprocess
+import sys
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jumpbench.cli import main
+from jumpbench import completion
+from jumpbench.cli import COMMANDS, main
 
 WORDS = st.sampled_from(
     [
@@ -15,6 +20,7 @@ WORDS = st.sampled_from(
         "columns=[]", "columns=small n", "launcher=ray", "launcher=none", "experiment=toy/coin",
         "experiment=toy/none", "experiment=../../x", "method.bias=x", "method.bias=[", "a.b.c=1",
         "=", "==", "+=1", "~", "~method", "++a=b", "trainer=none", "data=nothing", "seed=1",
+        "sweep", "completion", "experiments", "plan", "metric=mean", "--serve", "--json", "port=x",
         "hydra.run.dir=x", "--record", "--readme", "nothing", "name=", "stages=[dance]",
     ]
 )  # fmt: skip
@@ -50,8 +56,88 @@ def test_bad_command_lines(project, capsys, words, bad):
 def test_help_names_every_command(capsys):
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
-    for command in ("table", "status", "list", "run", "report", "data"):
+    for command in COMMANDS:
         assert f"\n  {command} " in shown
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_a_help_of_its_own(name, capsys):
+    command = COMMANDS[name]
+    assert main([name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"usage: jumpbench {name}") and command.summary in shown
+    assert all(f"\n  {key}=" in shown for key in command.keys)
+    assert all(f"\n  {flag} " in shown for flag in command.flags)
+
+
+def test_the_nearest_key_is_offered_and_flags_stand_anywhere(project, capsys):
+    for words, offered in (
+        (["table", "toy/coins", "scael=smoke"], "did you mean 'scale'"),
+        (["table", "toy/coins", "row=fair"], "did you mean 'rows'"),
+        (["run", "experiment=toy/coin", "method.bais=0.1"], "did you mean 'method.bias'"),
+        (["run", "experimnt=toy/coin"], "did you mean 'experiment'"),
+        (["table", "toy/coins", "--fresh"], "unknown option '--fresh'"),
+        (["list", "toy/coins"], "list takes no arguments but --json"),
+        (["plan", "toy/coins", "fresh=true"], "makes no run"),
+    ):
+        assert main(words) == 2
+        assert offered in capsys.readouterr().err
+    assert main(["status", "--json", "toy/coins", "scale=smoke"]) == 1
+    assert json.loads(capsys.readouterr().out)["missing"] == 5
+
+
+def test_words_for_a_number_are_told_before_torch_starts(project):
+    """In a process of its own: planning is enough to see it."""
+    code = (
+        "import sys; from jumpbench.cli import main\n"
+        "status = main(['run', 'experiment=toy/coin', sys.argv[1]])\n"
+        "print(status, 'torch' in sys.modules)"
+    )
+    for word, told in (
+        ("method.bias=much", "method.bias takes a number (it is 0.5 without it)"),
+        ("method.n_samples=true", "method.n_samples takes a number"),
+        ("data.missing=3", "data.missing takes true or false"),
+        ("seed=one", "seed takes a number"),
+    ):
+        command = [sys.executable, "-c", code, word]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=project)
+        assert done.stdout.split() == ["2", "False"] and told in done.stderr, done.stderr
+
+
+COMPLETED = [
+    (["tab"], ["table"]),
+    (["table", "toy/"], ["toy/coins"]),
+    (["table", "toy/coins", "ro"], ["rows="]),
+    (["table", "toy/coins", "rows=f"], ["rows=fair"]),
+    (["table", "toy/coins", "rows=fair", "ro"], []),
+    (["table", "toy/coins", "columns="], ["columns=small n", "columns=large n"]),
+    (["run", "experiment=toy/w"], ["experiment=toy/walk"]),
+    (["report", "--r"], ["--record", "--readme"]),
+    (["completion", ""], ["bash", "zsh"]),
+    (["data", "mni"], ["mnist"]),
+    (["nothing", ""], []),
+]
+
+
+@pytest.mark.parametrize(("words", "wanted"), COMPLETED)
+def test_command_lines_are_completed(project, words, wanted):
+    assert completion.candidates(words, COMMANDS) == wanted
+
+
+def test_bash_completes_what_is_typed(project):
+    """In bash itself, which breaks words at '='."""
+    call = f'jumpbench() {{ "{sys.executable}" -m jumpbench "$@"; }}\n'
+    ask = 'ask() { COMP_LINE="$1"; COMP_POINT=${#1}; _jumpbench; echo "${COMPREPLY[*]}"; }\n'
+    lines = {
+        "jumpbench sta": "status",
+        "jumpbench table toy/c": "toy/coins",
+        "jumpbench table toy/coins scale=sm": "smoke small",
+        "jumpbench table toy/coins columns=sm": r"small\ n",
+    }
+    script = call + completion.SCRIPTS["bash"] + ask
+    script += "".join(f"ask '{line}'\n" for line in lines)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == list(lines.values()), done.stderr
 
 
 def test_nearest_names_are_offered(project, capsys):

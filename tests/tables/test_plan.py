@@ -1,10 +1,11 @@
 import pytest
 
 from jumpbench.errors import UserError
+from jumpbench.paths import experiment_names
 from jumpbench.tables import plan
 from jumpbench.tables.devices import data_settings
 from jumpbench.tables.grid import Selection, build, seeds, unique_runs
-from jumpbench.tables.plan import experiments, plan_run
+from jumpbench.tables.plan import plan_run
 from jumpbench.tables.spec import load
 
 
@@ -154,7 +155,7 @@ def test_a_run_does_not_need_what_was_dropped(project):
     assert plan_run("toy/second", ["needs.first=null", "method.source=null"]).needs == {}
 
 
-@pytest.mark.parametrize("experiment", [e for e in experiments() if e.startswith("dasbs/")])
+@pytest.mark.parametrize("experiment", [e for e in experiment_names() if e.startswith("dasbs/")])
 def test_the_ground_truth_has_the_target_of_the_run(experiment):
     run = plan_run(experiment)
     if "ground_truth" not in run.needs:

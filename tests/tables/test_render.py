@@ -2,6 +2,9 @@ import csv
 import dataclasses
 import io
 import json
+import re
+import shutil
+import subprocess
 
 import pytest
 from rich.console import Console
@@ -9,9 +12,11 @@ from rich.console import Console
 from jumpbench.tables import console
 from jumpbench.tables.cells import Cell, Value
 from jumpbench.tables.language import Heads, Metric
-from jumpbench.tables.layout import View, blocks, cell_text, counts, notes, number
+from jumpbench.tables.layout import View, blocks, cell_text, number
+from jumpbench.tables.recorded import read_record, recorded_scales, recorded_view
 from jumpbench.tables.render import runs_csv, to_csv, to_html, to_json, to_latex, to_markdown
-from jumpbench.tables.spec import load
+from jumpbench.tables.spec import available, load
+from jumpbench.tables.wording import counts, notes
 
 
 @pytest.fixture
@@ -93,7 +98,8 @@ def test_names_are_shown_and_not_obeyed(filled, capsys, name):
     markdown = to_markdown(view)
     line = next(x for x in markdown.splitlines() if "0.51±0.02" in x)
     assert line.replace("\\|", "").count("|") == 3 and "<script" not in markdown
-    assert "<script" not in to_html(view, [])
+    page = to_html(view, [])
+    assert page.count("<script") == 2 and page.count("</script") == 2  # the page's own
     first = next(csv.DictReader(io.StringIO(to_csv([c.as_json() for c in cells]))))["row"]
     assert not first.startswith("=") and name in first
 
@@ -162,7 +168,8 @@ def test_a_miniature_says_what_ran_and_has_no_published_numbers_beside(filled, c
     table = changed(table, compare=None, heads=heads, note="a tenth of the flips.")
     view = view_of(table, cells, "small")
     console.print_table(view)
-    for text in (capsys.readouterr().out, to_markdown(view), to_html(view, []), to_latex(view)):
+    page = re.sub(r"<script.*?</script>", "", to_html(view, []), flags=re.DOTALL)
+    for text in (capsys.readouterr().out, to_markdown(view), page, to_latex(view)):
         assert "Miniature of: Toy" in text and "a tenth of the flips." in text
         assert "tiny n" in text and "a coin" in text and "small n" not in text
         assert "paper 0.5" not in text and "(0.50)" not in text and "elsewhere" not in text
@@ -196,3 +203,63 @@ def test_a_table_that_the_paper_does_not_have_speaks_of_no_paper(filled, capsys)
         text = capsys.readouterr().out + to_markdown(view)
         assert "0.51±0.02" in text
         assert "Second lines" not in text and "matches" not in text and "paper's" not in text
+
+
+@pytest.mark.parametrize("better", ["lower", "higher", "none"])
+def test_the_best_numbers_of_a_column_are_marked_as_printed(filled, better):
+    """Ties at the printed digits are all best; partial cells and lone numbers never are."""
+    table, cells = filled
+    metric = dataclasses.replace(table.metrics["mean"], better=better)
+    rows = tuple(dataclasses.replace(table.rows[0], name=name) for name in "abcd")
+    table = dataclasses.replace(table, rows=rows, metrics={"mean": metric})
+    values = {"a": 0.504, "b": 0.501, "c": 0.9, "d": 0.1 if better == "lower" else 1.0}
+    column = [
+        dataclasses.replace(cells[0], row=name, measured=value, std=None, verdict=None,
+                            status="partial" if name == "d" else "measured")
+        for name, value in values.items()
+    ]  # fmt: skip
+    view = view_of(table, column)
+    (block,) = blocks(view)
+    best = {row for row, texts in block.rows if texts[0].best}
+    assert best == {"lower": {"a", "b"}, "higher": {"c"}, "none": set()}[better]
+    assert to_latex(view).count(r"\textbf") == len(best)
+    assert to_html(view, []).count(' best"') == len(best)
+    (lone,) = blocks(view_of(table, column[:1]))
+    assert not lone.rows[0][1][0].best
+
+
+def test_latex_has_metrics_as_groups_and_breaks_what_is_too_wide(filled):
+    table, cells = filled
+    metrics = {name: Metric(name, label=name, better="lower") for name in ("TV", "Hellinger")}
+    table = dataclasses.replace(table, metrics=metrics)
+    both = [dataclasses.replace(cells[0], metric=m, column=c) for m in metrics
+            for c in ("small n", "large n")]  # fmt: skip
+    text = to_latex(view_of(table, both))
+    assert r" & \multicolumn{2}{c}{TV $\downarrow$} & \multicolumn{2}{c}{Hellinger" in text
+    assert (
+        r"\cmidrule(lr){2-3}\cmidrule(lr){4-5}" in text and r"\caption{Toy (paper scale)." in text
+    )
+    assert text.count(r"\begin{table}") == 1
+    columns = tuple(
+        dataclasses.replace(table.columns[0], name=f"a long column {i}") for i in range(9)
+    )
+    table = dataclasses.replace(table, columns=columns)
+    wide = [dataclasses.replace(cells[0], metric="TV", column=c.name) for c in columns]
+    text = to_latex(view_of(table, wide))
+    assert text.count(r"\begin{table}") == text.count("(continued)") + 1 > 2
+    assert all(text.count(column.name) == 1 for column in columns)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_latex_of_every_record_compiles_without_overfull_boxes(tmp_path):
+    records = [(t, scale) for t in available() for scale in recorded_scales(t)]
+    texts = [to_latex(recorded_view(load(t), read_record(t, scale))) for t, scale in records]
+    assert len(texts) >= 10
+    head = r"\documentclass{article}\usepackage{booktabs,graphicx,amssymb}\begin{document}"
+    (tmp_path / "all.tex").write_text("\n".join([head, *texts, r"\end{document}"]))
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
+    assert done.returncode == 0, done.stdout[-2000:]
+    log = (tmp_path / "all.log").read_text(errors="replace")
+    assert "Overfull" not in log and "Missing character" not in log and "too large" not in log

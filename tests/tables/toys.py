@@ -114,6 +114,7 @@ TABLE = """\
 title: Toy
 about: Coins of several biases.
 cost: A
+figures: []
 metrics:
   mean: {label: mean, better: lower, digits: 2, perfect: floor, seed_std: 0.02}
 experiment: toy/coin

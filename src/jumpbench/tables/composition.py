@@ -23,21 +23,13 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError
-from jumpbench.paths import conf_dirs
+from jumpbench.paths import conf_dirs, experiment_names
 from jumpbench.tables import composition_cache
 from jumpbench.tables.formulas import plain_copy, resolved_but
 from jumpbench.tables.names import no_such
 from jumpbench.tables.values import explained, with_value
 
 _FAILURES = (HydraException, OmegaConfBaseException, ValueError, AssertionError)
-
-
-def experiments() -> list[str]:
-    """All experiment names (``slug/name``)."""
-    folders = [root / "experiment" for root in conf_dirs()]
-    return sorted(
-        {str(p.relative_to(f).with_suffix("")) for f in folders for p in f.rglob("*.yaml")}
-    )
 
 
 @functools.cache
@@ -93,7 +85,7 @@ def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]
 
     A group chosen by an override (``network=...``) wins over a copied node of that name.
     """
-    parsed = [_parsed(experiment, text) for text in overrides]
+    parsed = [_single(experiment, text) for text in overrides]
     groups = [o for o in parsed if _chooses_group(o)]
     config = plain_copy(_composed_groups(experiment, tuple(o.input_line for o in groups)))
     chosen = {o.key_or_group for o in groups}
@@ -135,8 +127,8 @@ class _OwnFoldersFirst(SearchPathPlugin):
 
 @functools.cache
 def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]:
-    if experiment not in experiments():
-        raise no_such("experiment", experiment, experiments())
+    if experiment not in (known := experiment_names()):
+        raise no_such("experiment", experiment, known)
     chosen = [f"experiment={experiment}", *groups]
 
     def by_hydra() -> DictConfig:
@@ -157,11 +149,20 @@ def _parse(text: str) -> Override:
     return OverridesParser.create().parse_override(text)
 
 
-def _parsed(experiment: str, text: str) -> Override:
+def parsed_override(experiment: str, text: str) -> Override:
+    """One override in Hydra's grammar.
+
+    Raises:
+        UserError: it is none.
+    """
     try:
-        override = _parse(text)
+        return _parse(text)
     except _FAILURES as error:
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
+
+
+def _single(experiment: str, text: str) -> Override:
+    override = parsed_override(experiment, text)
     if override.is_sweep_override():
         key, _, values = text.partition("=")
         raise UserError(

@@ -8,12 +8,10 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from jumpbench.tables.layout import (
-    Block,
-    Text,
-    View,
+from jumpbench.tables.layout import Block, Text, View, blocks
+from jumpbench.tables.names import visible
+from jumpbench.tables.wording import (
     banner,
-    blocks,
     claim_words,
     counts,
     legend,
@@ -21,7 +19,6 @@ from jumpbench.tables.layout import (
     notes,
     title,
 )
-from jumpbench.tables.names import visible
 
 PIPED_WIDTH = 100
 _COLOURS = {"≈": "green", "▲": "blue", "▼": "red"}
@@ -63,7 +60,7 @@ def words(out: Console, text: str, style: str = "") -> RichText:
 def print_table(view: View) -> None:
     """The table, its claims and its notes on standard output."""
     out = console()
-    out.print(words(out, f"{view.title} ({view.scale_name} scale)", "bold"))
+    out.print(words(out, view.heading, "bold"))
     for line in banner(view):
         out.print(words(out, line, "yellow"))
     out.print(words(out, view.about, "dim"))

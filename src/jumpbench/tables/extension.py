@@ -51,6 +51,8 @@ class _Extension:
         self._only_adds()
         merged = {**self.base, **{key: self.own[key] for key in _ANEW if key in self.own}}
         for key in _LISTS:
+            if key == "figures" and key not in self.base and key not in self.own:
+                continue  # bars, as without the extension
             merged[key] = (*(self.base.get(key) or ()), *self._added(key))
         merged["claims"] = (*map(self._as_meant, self.base.get("claims") or ()),
                             *self._added("claims"))  # fmt: skip

@@ -20,10 +20,11 @@ class Filled:
     """A table with its measured cells, as figure functions see it."""
 
     def __init__(
-        self, table: Table, grid: Sequence[GridCell], cells: Sequence[Cell], beside: bool = True
+        self, table: Table, grid: Sequence[GridCell], cells: Sequence[Cell], scale_name: str
     ) -> None:
-        self.table, self.cells = table, list(cells)
-        self.beside = beside  # whether published numbers are drawn too
+        self.table, self.cells, self.scale_name = table, list(cells), scale_name
+        scale = table.scales.get(scale_name)
+        self.beside = scale is not None and scale.compared  # whether published numbers are drawn
         self._runs = {(g.row.name, g.column.name): g.runs for g in grid}
         self._cells = {(c.row, c.column, c.metric): c for c in cells}
         self.rows = list(dict.fromkeys(cell.row for cell in cells))
@@ -58,6 +59,14 @@ class Filled:
         return [content["metrics"] for content in contents if content is not None]
 
 
+BARS = {"name": "results", "_target_": "jumpbench.tables.barcharts.bars"}
+"""The figure of a table whose file names none."""
+
+
+def entries(table: Table) -> list[dict[str, Any]]:
+    return [dict(BARS)] if table.figures is None else [dict(entry) for entry in table.figures]
+
+
 def functions(table: Table) -> list[tuple[str, Callable[..., Any], dict[str, Any]]]:
     """(name, function, arguments) of every figure of a table.
 
@@ -68,8 +77,7 @@ def functions(table: Table) -> list[tuple[str, Callable[..., Any], dict[str, Any
     from hydra.utils import get_method
 
     listed = []
-    for entry in table.figures:
-        arguments = dict(entry)
+    for arguments in entries(table):
         name, target = str(arguments.pop("name", "figure")), arguments.pop("_target_", None)
         try:
             listed.append((name, get_method(str(target)), arguments))
@@ -85,10 +93,9 @@ def draw(filled: Filled, folder: Path, runs: Sequence[str]) -> list[Path]:
     One without numbers yet is left out; one that cannot be drawn (a damaged ``samples.pt``) is
     told on standard error and left out.
     """
-    if not filled.table.figures:
+    stamp, wanted = folder / "drawn.json", entries(filled.table)
+    if not wanted:
         return []
-    stamp = folder / "drawn.json"
-    wanted = [dict(entry) for entry in filled.table.figures]
     with contextlib.suppress(UserError, AttributeError, KeyError, TypeError):
         drawn = read_json(stamp, "delete it")
         paths = [folder / str(name) for name in drawn["paths"]]

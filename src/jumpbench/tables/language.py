@@ -190,7 +190,7 @@ class Table:
     verdict: Verdict = Verdict()
     paper_seeds: Annotated[int, Field(ge=1)] = 1
     claims: tuple[Claim, ...] = ()
-    figures: tuple[Mapping[str, Any], ...] = ()
+    figures: tuple[Mapping[str, Any], ...] | None = None  # None: bars of its numbers; (): none
     reading: Words = ()
     extends: str | None = None  # the table whose rows, columns and settings it adds to
     file: str = ""

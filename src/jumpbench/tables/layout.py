@@ -5,13 +5,11 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
+from jumpbench.paths import SWEEP
 from jumpbench.tables.cells import Cell
 from jumpbench.tables.language import Metric, Scale, Table
-from jumpbench.tables.names import visible
 
 MARKS = {"match": "≈", "better": "▲", "worse": "▼"}
-LEGEND = "≈ matches the paper, ▲ better, ▼ worse; no mark: nothing to compare with"
-HOLDS = {True: "holds", False: "fails", None: "open"}
 ABSENT = {"missing": "not run", "failed": "failed", "data-missing": "data missing", "cited": "–"}
 
 
@@ -36,6 +34,12 @@ class View:
     def title(self) -> str:
         prefix = {"smoke": "Smoke run of: ", "miniature": "Miniature of: "}.get(self.scale.kind, "")
         return self.scale.title or prefix + self.table.title
+
+    @property
+    def heading(self) -> str:
+        """The title with the scale; a sweep has none."""
+        swept = self.table.slug == SWEEP
+        return self.title if swept else f"{self.title} ({self.scale_name} scale)"
 
     @property
     def about(self) -> str:
@@ -86,6 +90,8 @@ class Text:
     paper: str
     mark: str
     status: str
+    best: bool = False  # no row of its column has a better number, as printed
+    cell: Cell | None = None
 
     @property
     def line(self) -> str:
@@ -132,28 +138,29 @@ def cell_text(cell: Cell | None, metric: Metric, beside: bool = True) -> Text:
     if paper and cell.paper_std is not None:
         paper += f"±{number(cell.paper_std, metric.digits)}"
     if not cell.has_number:
-        return Text(ABSENT[cell.status], paper, "", cell.status)
+        return Text(ABSENT[cell.status], paper, "", cell.status, cell=cell)
     measured = number(cell.measured, metric.digits)
     if cell.std is not None:
         scientific = "e" in measured
         measured += f"±{cell.std:.1e}" if scientific else f"±{cell.std:.{metric.digits}f}"
     if cell.status == "partial":
         measured += " [partial]"
-    return Text(measured, paper, MARKS.get(cell.verdict or "", ""), cell.status)
+    mark = MARKS.get(cell.verdict or "", "")
+    return Text(measured, paper, mark, cell.status, cell=cell)
 
 
 def left_out(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
     """(rows, columns) of which the scale contains no cell at all."""
-    inside = [cell for cell in cells if not _outside(cell)]
+    inside = [cell for cell in cells if not is_outside(cell)]
     rows, columns = {cell.row for cell in inside}, {cell.column for cell in inside}
-    outside = [cell for cell in cells if _outside(cell)]
+    outside = [cell for cell in cells if is_outside(cell)]
     return (
         list(dict.fromkeys(cell.row for cell in outside if cell.row not in rows)),
         list(dict.fromkeys(cell.column for cell in outside if cell.column not in columns)),
     )
 
 
-def _outside(cell: Cell) -> bool:
+def is_outside(cell: Cell) -> bool:
     return cell.status == "missing" and not cell.asked
 
 
@@ -182,6 +189,9 @@ def blocks(view: View) -> list[Block]:
             [c.perfect for c in mine if c.column == name and c.perfect is not None]
             for name in columns
         ]
+        best = {
+            c: best_rows([at[row, c] for row in rows if (row, c) in at], metric) for c in columns
+        }
         result.append(
             Block(
                 metric,
@@ -189,7 +199,12 @@ def blocks(view: View) -> list[Block]:
                 tuple(
                     (
                         view.row_head(row),
-                        tuple(cell_text(at.get((row, c)), metric, beside) for c in columns),
+                        tuple(
+                            replace(
+                                cell_text(at.get((row, c)), metric, beside), best=row in best[c]
+                            )
+                            for c in columns
+                        ),
                     )
                     for row in rows
                 ),
@@ -201,101 +216,14 @@ def blocks(view: View) -> list[Block]:
     return result
 
 
-def title(metric: Metric) -> str:
-    arrow = {"lower": " ↓", "higher": " ↑"}.get(metric.better, "")
-    unit = f" [{metric.unit}]" if metric.unit else ""
-    return f"{metric.label or metric.name}{unit}{arrow}"
+def best_rows(column: Sequence[Cell], metric: Metric) -> set[str]:
+    """Rows whose printed number no other row of the column beats; whole cells alone count.
 
-
-def legend(view: View) -> str:
-    """What the marks mean, where there are any."""
-    return f" {LEGEND}." if view.judged else ""
-
-
-def counts(cells: Sequence[Cell]) -> str:
-    """How much stands behind the numbers: ``30 of 36 cells measured; 1-3 seeds, 10000 samples``."""
-    measured = [cell for cell in cells if cell.status == "measured"]
-    partial = sum(cell.status == "partial" for cell in cells)
-    asked = [cell for cell in cells if cell.asked]
-    text = f"{len(measured)} of {len(asked)} cells measured"
-    text += f", {partial} in part" if partial else ""
-    for name, values in (
-        ("seeds", {cell.n_seeds for cell in cells if cell.has_number}),
-        ("samples", {cell.n_samples for cell in cells if cell.has_number and cell.n_samples}),
-    ):
-        if values:
-            low, high = min(values), max(values)
-            words = name.removesuffix("s") if high == 1 else name
-            text += f"; {low if low == high else f'{low} to {high}'} {words} a cell"
-    return text
-
-
-def banner(view: View) -> list[str]:
-    """What a reader must know before any number: what ran, and whether it can be judged."""
-    lines = [view.part] if view.part else []
-    if view.overrides:
-        lines.append(f"Changed by overrides: {', '.join(view.overrides)}. Nothing here is judged.")
-    if view.table.foreign:
-        lines.append(
-            f"From {view.table.file}, in the place of the suite's table. Nothing here is judged."
-        )
-    note = view.scale.note.rstrip(".")
-    note = f": {note}." if note else "."
-    return lines + {
-        "smoke": [f"Smoke scale{note} It shows only that everything runs."],
-        "miniature": [f"A miniature{note}" + (
-            " It decides no claim of the paper, whose numbers are of another setting."
-            if view.table.published or view.table.claims else "")],
-        "medium": [f"Medium scale{note}"],
-        "paper setting": [f"Scale {view.scale_name}{note}"] if view.scale.note else [],
-    }[view.scale.kind]  # fmt: skip
-
-
-def notes(view: View) -> list[str]:
-    """Everything else that a reader must know, one statement a line."""
-    table, cells = view.table, view.cells
-    lines = list(table.reading)
-    present = {cell.row for cell in inside(view)}
-    for row in (row for row in table.rows if row.name in present):
-        head = view.row_head(row.name).removesuffix(" *")
-        if row.not_target and view.beside:
-            lines.append(f"{head}: not compared with the paper: {row.not_target}")
-        if row.note:
-            lines.append(f"{head}: {row.note}")
-    if any(row.ours for row in table.rows if row.name in present):
-        lines.append("*: our row, not in the paper.")
-    if any(row.cited for row in table.rows if row.name in present):
-        lines.append("–: as the paper prints it, not measured here.")
-    if view.beside and not all(metric.printed for metric in table.metrics.values()):
-        lines.append("The paper draws this and prints no number, so there is none to compare with.")
-    for what, names in zip(("rows", "columns"), left_out(cells), strict=True):
-        if names:
-            lines.append(f"Not part of the {view.scale_name} scale: {what} {', '.join(names)}")
-    told: set[str] = set()
-    for cell in cells:
-        if cell.note and cell.status != "cited" and cell.note not in told and not _outside(cell):
-            told.add(cell.note)
-            lines.append(f"{cell.row}, {cell.column}: {cell.status}: {cell.note}")
-    return [visible(" ".join(line.split())) for line in lines]
-
-
-def claim_words(claim: Mapping[str, Any]) -> str:
-    """The detail of a claim with whether it holds in the paper's own numbers."""
-    printed = f"in print: {claim['in_print']}" if claim.get("in_print") else ""
-    return "; ".join(part for part in (visible(claim["detail"]), printed) if part)
-
-
-def made_by(provenance: Mapping[str, Any]) -> str:
-    """Which versions of the code made the runs, and on what."""
-    commits = ", ".join(provenance.get("run_commits") or ())
-    hardware = "; ".join(provenance.get("hardware") or ())
-    text = f"Runs made by {commits}" if commits else "No run yet"
-    text += f" on {hardware}" if hardware else ""
-    outdated = provenance.get("outdated_runs") or ()
-    if outdated:
-        text += (
-            f"; {len(outdated)} of {provenance.get('n_runs', len(outdated))} runs are older than "
-            f"the code of their method ({', '.join(outdated[:3])}"
-            f"{', ...' if len(outdated) > 3 else ''})"
-        )
-    return text
+    None where the metric has no better direction, or one row alone has a number.
+    """
+    whole = [c for c in column if c.status == "measured" and c.measured is not None]
+    if metric.better == "none" or len(whole) < 2:
+        return set()
+    extreme = max if metric.better == "higher" else min
+    best = number(extreme(c.measured for c in whole), metric.digits)  # type: ignore[type-var]
+    return {c.row for c in whole if number(c.measured, metric.digits) == best}

@@ -7,17 +7,12 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from jumpbench.errors import DataMissing, UserError
-from jumpbench.tables.attempt import forget
 from jumpbench.tables.console import console, print_json, words
 from jumpbench.tables.grid import Selection, build, unique_runs
 from jumpbench.tables.language import SCALES
-from jumpbench.tables.launchers import launcher as make_launcher
-from jumpbench.tables.layout import number
 from jumpbench.tables.names import no_such
-from jumpbench.tables.plan import Run, plan_run
-from jumpbench.tables.progress import Terminal
+from jumpbench.tables.plan import Run
 from jumpbench.tables.recorded import recorded_file
-from jumpbench.tables.scalefiles import expanded
 from jumpbench.tables.spec import available, load
 from jumpbench.tables.store import is_running, read_failure, read_metrics
 
@@ -122,38 +117,6 @@ def print_status(table_id: str, selection: Selection, as_json: bool = False) -> 
     counted = ", ".join(f"{n} {state}" for state, n in count.items() if n)
     out.print(f"{counted or 'nothing to run'} of {len(runs)} runs")
     return count["done"] == len(runs)
-
-
-def make_run(experiment: str, overrides: Sequence[str], launcher: str, fresh: bool = False) -> bool:
-    """Make one run with what it needs, and print its metrics; ``fresh``: also if it is finished."""
-    run = plan_run(experiment, expanded(overrides))
-    runner = make_launcher(launcher)
-    if fresh:
-        forget([run.folder])
-    pending = [step for step in run.with_needs() if state_of(step)[0] != "done"]
-    if pending:
-        with Terminal(pending, lambda: None) as terminal:
-            runner.launch(list({step.hash: step for step in pending}.values()), terminal, {})
-    content = read_metrics(run.folder)
-    if content is None:
-        return False
-    out = console()
-    out.print(words(out, run.id, "bold"), soft_wrap=True)
-    table = RichTable(header_style="bold", pad_edge=False)
-    table.add_column("metric")
-    table.add_column("value", justify="right")
-    for name, value in content["metrics"].items():
-        table.add_row(words(out, name), words(out, _value(value)))
-    out.print(table)
-    out.print(words(out, f"written: {run.folder}"), soft_wrap=True)
-    return True
-
-
-def _value(value: Any) -> str:
-    """Whole numbers as whole numbers, others with four digits, anything else as it is."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else number(value, 4)
 
 
 def print_data(names: Sequence[str]) -> bool:

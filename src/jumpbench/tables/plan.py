@@ -18,7 +18,6 @@ from jumpbench.errors import UserError
 from jumpbench.paths import outputs_root
 from jumpbench.tables import composition
 from jumpbench.tables.composition import composed, copied_nodes, with_copies
-from jumpbench.tables.composition import experiments as experiments
 from jumpbench.tables.constructors import check_allowed
 from jumpbench.tables.formulas import resolved, resolved_but
 from jumpbench.tables.identity import identity, is_anonymous

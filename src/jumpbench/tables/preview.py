@@ -6,8 +6,7 @@ from collections import Counter
 import yaml
 
 from jumpbench.errors import UserError
-from jumpbench.paths import conf_dirs
-from jumpbench.tables.composition import experiments
+from jumpbench.paths import conf_dirs, experiment_names
 from jumpbench.tables.console import console, words
 from jumpbench.tables.grid import Selection, build, unique_runs
 from jumpbench.tables.overview import state_of
@@ -19,7 +18,7 @@ from jumpbench.tables.spec import load
 def print_experiments() -> None:
     """Every experiment that ``jumpbench run`` takes, with the first line that its file says."""
     out = console()
-    names = experiments()
+    names = experiment_names()
     width = max(map(len, names))
     for name in names:
         line = words(out, f"{name:<{width}}  ") + words(out, about(name), "dim")

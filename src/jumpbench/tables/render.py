@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.files import write_atomic
-from jumpbench.tables.layout import (
+from jumpbench.tables.latex import to_latex
+from jumpbench.tables.layout import View, blocks
+from jumpbench.tables.webpage import to_html
+from jumpbench.tables.wording import (
     HOLDS,
-    View,
     banner,
-    blocks,
     claim_words,
     counts,
     legend,
@@ -21,7 +22,6 @@ from jumpbench.tables.layout import (
     notes,
     title,
 )
-from jumpbench.tables.webpage import to_html
 
 FORMATS = "table.{json,md,tex,html,csv}, runs.csv"
 
@@ -83,7 +83,7 @@ def _md(text: str) -> str:
 
 
 def to_markdown(view: View, level: int = 3) -> str:
-    lines = [f"{'#' * level} {_md(view.title)} ({view.scale_name} scale)", ""]
+    lines = [f"{'#' * level} {_md(view.heading)}", ""]
     for line in banner(view):
         lines += [_md(line), ""]
     lines += [f"{counts(view.cells)}.{legend(view)}", ""]
@@ -101,29 +101,3 @@ def to_markdown(view: View, level: int = 3) -> str:
     lines += [""] if view.claims else []
     lines += [f"- {_md(note)}" for note in notes(view)]
     return "\n".join(lines).rstrip() + "\n"
-
-
-_TEX = str.maketrans(
-    {c: f"\\{c}" for c in "&%$#_{}"}
-    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
-    | {"≈": r"$\approx$", "▲": r"$\blacktriangle$", "▼": r"$\blacktriangledown$", "±": r"$\pm$"}
-    | {"↓": r"$\downarrow$", "↑": r"$\uparrow$", "–": "--", "β": r"$\beta$", "×": r"$\times$"}
-    | {"<": r"$<$", ">": r"$>$", "|": r"$|$"}
-)  # fmt: skip
-
-
-def to_latex(view: View) -> str:
-    """One booktabs tabular per metric (needs the packages booktabs and amssymb)."""
-    lines = [f"% {view.table.id}, {view.scale_name} scale: measured (published)"]
-    lines += [f"% {line}" for line in [view.title, *banner(view), made_by(view.provenance)]]
-    for block in blocks(view):
-        lines += [rf"\begin{{tabular}}{{l{'c' * len(block.columns)}}}", r"\toprule"]
-        head = [title(block.metric), *block.columns]
-        lines += [" & ".join(x.translate(_TEX) for x in head) + r" \\", r"\midrule"]
-        for row, texts in block.rows:
-            parts = [row, *(text.line.replace("(paper ", "(") for text in texts)]
-            lines.append(" & ".join(x.translate(_TEX) for x in parts) + r" \\")
-        if block.perfect:
-            lines.append(" & ".join([block.perfect_label, *block.perfect]) + r" \\")
-        lines += [r"\bottomrule", r"\end{tabular}", ""]
-    return "\n".join(lines)

@@ -1,6 +1,5 @@
-"""``jumpbench report``: a page of all tables, records, and the generated parts of the pages."""
+"""``jumpbench report --record`` and ``--readme``: records, and the generated parts of the pages."""
 
-import html
 import re
 import sys
 from collections.abc import Callable
@@ -8,15 +7,13 @@ from pathlib import Path
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
-from jumpbench.paths import outputs_root, reproduce_dir
+from jumpbench.paths import reproduce_dir
 from jumpbench.tables.grid import Selection
 from jumpbench.tables.language import Table
-from jumpbench.tables.layout import HOLDS, made_by
 from jumpbench.tables.overview import COSTS, cost_of
 from jumpbench.tables.recorded import (
     command_of,
     place_for_record,
-    read_content,
     read_record,
     recorded_file,
     recorded_scales,
@@ -27,52 +24,10 @@ from jumpbench.tables.recorded import (
 from jumpbench.tables.render import to_markdown
 from jumpbench.tables.reproduction import Reproduction
 from jumpbench.tables.spec import available, load
+from jumpbench.tables.wording import HOLDS, made_by
 
 _MARKED = re.compile(r"(<!-- (\S+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 RESULTS = "RESULTS.md"
-
-
-def page() -> Path:
-    """Write ``outputs/report/index.html``, an index of every table made here."""
-    rows = [row for table_id in available() for row in _index_rows(table_id)]
-    if not rows:
-        raise UserError("no table has been made yet; make one with: jumpbench table SLUG/TABLE")
-    body = (
-        "<!doctype html><html lang='en'><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width'><title>jumpbench</title><style>"
-        "body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}"
-        "table{border-collapse:collapse}th,td{padding:.4rem .9rem;text-align:left;"
-        "border-bottom:1px solid #e3e7ec}</style><h1>jumpbench: tables made here</h1>"
-        "<div style='overflow-x:auto'><table>"
-        "<tr><th>table</th><th>id</th><th>scale</th><th>what it is</th>"
-        f"<th>cells, verdicts, claims</th></tr>{''.join(rows)}</table></div></html>"
-    )
-    path = outputs_root() / "report" / "index.html"
-    write_atomic(path, body)
-    return path
-
-
-def _index_rows(table_id: str) -> list[str]:
-    """One line for every scale and every set of overrides of a table."""
-    e, rows = html.escape, []
-    for file in sorted((outputs_root() / "tables" / table_id).glob("*/table.json")):
-        label = file.parent.name
-        link = f"../tables/{table_id}/{label}/table.html"
-        try:
-            content = read_content(file, "make the table again")
-            view = recorded_view(load(table_id), content)
-            kind = "changed by overrides" if content.get("not_judged") else view.scale.kind
-            rows.append(
-                f"<tr><td><a href='{e(link)}'>{e(view.title)}</a></td>"
-                f"<td>{e(table_id)}</td><td>{e(label)}</td><td>{e(kind)}</td>"
-                f"<td>{e(summary(view))}</td></tr>"
-            )
-        except UserError:
-            rows.append(
-                f"<tr><td>{e(table_id)}</td><td></td><td>{e(label)}</td>"
-                "<td>damaged: make the table again</td><td></td></tr>"
-            )
-    return rows
 
 
 def record(table_id: str, selection: Selection) -> Path:

@@ -187,8 +187,7 @@ class Reproduction:
         used = sorted({value.run for cell in cells for value in cell.values})
         if not used:
             return []
-        beside = self.table.scales[self.selection.scale].compared
-        filled = Filled(self.table, self.grid, cells, beside)
+        filled = Filled(self.table, self.grid, cells, self.selection.scale)
         return draw(filled, self.folder / "figures", used)
 
 

@@ -17,7 +17,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from jumpbench.errors import UserError
-from jumpbench.paths import reproduce_dirs, suite_root, table_file
+from jumpbench.paths import SWEEP, outputs_root, suite_root, table_file, table_ids
 from jumpbench.tables.extension import Lines, Path_, extended
 from jumpbench.tables.language import (
     SCALES,
@@ -35,6 +35,7 @@ from jumpbench.tables.tablenames import check_names
 
 __all__ = [
     "SCALES", "Claim", "Column", "Metric", "Row", "Scale", "Table", "available", "load", "parse",
+    "sweeps",
 ]  # fmt: skip
 
 _ID = re.compile(r"[^/\\]+/[^/\\]+")
@@ -44,8 +45,13 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def available() -> list[str]:
     """Ids (``slug/table``) of all table files, one's own and the suite's."""
-    files = [path for folder in reproduce_dirs() for path in folder.glob("*/*.yaml")]
-    return sorted({f"{path.parent.name}/{path.stem}" for path in files})
+    return table_ids()
+
+
+def sweeps() -> list[str]:
+    """Ids of the tables that sweeps have written."""
+    files = (outputs_root() / "tables" / SWEEP).glob("*/sweep.yaml")
+    return sorted(f"{SWEEP}/{path.parent.name}" for path in files)
 
 
 def load(table_id: str) -> Table:

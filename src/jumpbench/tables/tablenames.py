@@ -45,7 +45,7 @@ class _Names:
         for i, column in enumerate(self.table.columns):
             self.refer("metric", column.metrics, ("columns", i, "metrics"))
         self._published()
-        for i, figure in enumerate(self.table.figures):
+        for i, figure in enumerate(self.table.figures or ()):
             name = figure.get("name", "figure")
             if not isinstance(name, str) or not _FIGURE_NAME.fullmatch(name):
                 what = f"figure name {name!r}: letters, digits and ._+- only, it names a file"

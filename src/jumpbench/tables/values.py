@@ -54,9 +54,25 @@ def _set_plainly(config: dict[str, Any], override: Override) -> bool:
         simple = all(_is_simple(item) for item in value) and not isinstance(old, dict)
     else:
         simple = _is_simple(value) and not isinstance(old, dict | list)
-    if simple:
+    if simple and (".".join(above) == "trainer" or is_of_kind(value, old)):
         node[last] = value
-    return simple
+        return True
+    return False
+
+
+_KINDS = {bool: "true or false", int: "a number", float: "a number"}
+
+
+def is_of_kind(value: Any, old: Any) -> bool:
+    """Whether a plain value may stand where ``old`` stood: a number is not replaced by words, nor
+    a flag by anything else. What the constructor's annotation says is checked when the run starts;
+    this costs no import. (Lightning takes both for many a key: ``trainer.devices=auto``.)
+    """
+    if type(old) not in _KINDS or value is None or (isinstance(value, str) and "${" in value):
+        return True
+    if isinstance(value, bool) or isinstance(old, bool):
+        return isinstance(value, bool) is isinstance(old, bool)
+    return isinstance(value, int | float | dict | list)
 
 
 _NOTHING = object()
@@ -89,6 +105,10 @@ def _set(experiment: str, config: DictConfig, override: Override) -> None:
             OmegaConf.update(config, key, value, merge=True, force_add=True)
         else:
             _must_exist(config, key)
+            old = OmegaConf.to_container(parent, resolve=False)[last] if there else None
+            if head != "trainer" and not is_of_kind(value, old):
+                what = f"{key} takes {_KINDS[type(old)]} (it is {old} without it)"
+                raise UserError(f"{override.input_line[:80]}: {what}")
             OmegaConf.update(config, key, value, merge=True)
     except UserError as error:
         raise UserError(f"experiment {experiment}: {error}") from None

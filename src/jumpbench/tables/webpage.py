@@ -1,16 +1,29 @@
-"""A table as a web page that stands alone."""
+"""Tables as one web page that stands alone: style, script, figures and numbers are inside it."""
 
-import html
-from collections.abc import Sequence
+import base64
+import functools
+import json
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from jumpbench.tables.layout import (
+from jumpbench.errors import UserError
+from jumpbench.paths import outputs_root
+from jumpbench.tables.cells import Cell
+from jumpbench.tables.layout import Block, Text, View, blocks, inside
+from jumpbench.tables.runpictures import (
+    learning_curve,
+    samples_picture,
+    sparkline,
+    trained_runs,
+)
+from jumpbench.tables.store import read_json
+from jumpbench.tables.wording import (
     HOLDS,
-    Block,
-    Text,
-    View,
     banner,
-    blocks,
     claim_words,
     counts,
     legend,
@@ -19,73 +32,189 @@ from jumpbench.tables.layout import (
     title,
 )
 
-_STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;
-color:#1c2430}h1{font-size:1.5rem;margin-bottom:.2rem}h2{font-size:1.05rem;margin:1.8rem 0 .4rem}
-p.about{color:#56616f;margin-top:0}p.banner{border-left:4px solid #c98a14;padding:.3rem .8rem;
-background:#fdf6e7;margin:.4rem 0}table{border-collapse:collapse}
-th,td{padding:.35rem .8rem;text-align:right;border-bottom:1px solid #e3e7ec;white-space:nowrap}
-th:first-child,td:first-child{text-align:left;position:sticky;left:0;background:#fff;
-white-space:normal;min-width:8rem}thead th{border-bottom:2px solid #8b97a5}
-td small{color:#6b7684;display:block}td.match b{color:#14743c}td.better b{color:#0b5fa5}
-td.worse b{color:#a8420c}td.failed,td.missing,td.data-missing,td.partial{color:#8b97a5;
-font-style:italic}tr.perfect td{color:#6b7684;font-style:italic}
-li.holds::marker{content:"✔ ";color:#14743c}li.fails::marker{content:"✘ ";color:#a8420c}
-li.open::marker{content:"○ ";color:#8b97a5}li small{color:#6b7684;display:block}
-img{max-width:100%}footer{color:#6b7684;font-size:.85rem;margin-top:2rem;
-border-top:1px solid #e3e7ec;padding-top:.6rem}.wide{overflow-x:auto}
-"""
+TEMPLATES = Path(__file__).parent / "templates"
+PICTURES = 12
+"""Learning curves, and pictures of samples, of one table."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A table at one scale as the page shows it. ``label`` names it among the table's variants."""
+
+    view: View
+    label: str
+    command: str
+    summary: str = ""
+    figures: Sequence[Path] = ()
+    with_runs: bool = False  # pictures of its runs, as far as they are here
 
 
 def to_html(view: View, figures: Sequence[Path]) -> str:
-    """A page that stands alone; figures are linked beside it."""
-    e = html.escape
-    parts = [
-        '<!doctype html><html lang="en"><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width">',
-        f"<title>{e(view.title)}</title><style>{_STYLE}</style>",
-        f"<h1>{e(view.title)}</h1><p class=about>{e(view.about)}</p>",
-        *(f"<p class=banner>{e(line)}</p>" for line in banner(view)),
-        f"<p>{e(view.scale_name)} scale; {e(counts(view.cells))}.{e(legend(view))}</p>",
-        *map(_block, blocks(view)),
-    ]
-    if view.claims:
-        parts.append("<h2>The paper's claims</h2><ul>")
-        parts += [
-            f'<li class="{HOLDS[c["holds"]]}">{e(c["text"])}<small>{HOLDS[c["holds"]]}'
-            f"{e(': ' + claim_words(c) if claim_words(c) else '')}</small></li>"
+    """The page of one table."""
+    words = ["jumpbench", "table", view.table.id, f"scale={view.scale_name}", *view.overrides]
+    variant = Variant(view, view.scale_name, shlex.join(words), figures=figures)
+    return to_page([[variant]], indexed=False)
+
+
+def to_page(
+    tables: Sequence[Sequence[Variant]],
+    indexed: bool = True,
+    damaged: Iterable[tuple[str, str]] = (),
+    stamp: str = "",
+) -> str:
+    """The page of several tables, each in its variants, the first of which is shown.
+
+    Args:
+        indexed: with a list of the tables and a search above them.
+        damaged: (table, variant) of files that could not be read.
+        stamp: of what is shown; a page with one asks its server for a newer one.
+    """
+    from markupsafe import Markup
+
+    sections = [_section(variants) for variants in tables]
+    one = tables[0][0].view.title if len(tables) == 1 else ""
+    return _template().render(
+        title=one if one and not indexed else "jumpbench: tables",
+        css=Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),
+        script=Markup((TEMPLATES / "page.js").read_text(encoding="utf-8")),
+        sections=sections, indexed=indexed, damaged=list(damaged), stamp=stamp,
+    )  # fmt: skip
+
+
+@functools.cache
+def _template() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    return environment.get_template("page.html")
+
+
+def _section(variants: Sequence[Variant]) -> dict[str, Any]:
+    view = variants[0].view
+    rows = dict.fromkeys(v.view.row_head(c.row) for v in variants for c in inside(v.view))
+    return {
+        "id": re.sub(r"[^A-Za-z0-9-]+", "-", view.table.id), "table": view.table.id,
+        "words": " ".join([view.table.id, view.table.title, *rows]).lower(),
+        "variants": [_variant(variant) for variant in variants],
+    }  # fmt: skip
+
+
+def _variant(variant: Variant) -> dict[str, Any]:
+    view = variant.view
+    place = {id(cell): i for i, cell in enumerate(inside(view))}
+    shown = [_block(block, place) for block in blocks(view)]
+    return {
+        "label": variant.label, "title": view.title, "about": view.about, "table": view.table.id,
+        "scale_name": view.scale_name, "kind": _kind(view), "summary": variant.summary,
+        "banner": banner(view), "counts": counts(view.cells), "legend": legend(view),
+        "has_best": any(c["best"] for b in shown for r in b["rows"] for c in r["cells"]),
+        "blocks": shown, "notes": notes(view), "made_by": made_by(view.provenance),
+        "collected": view.provenance.get("collected", ""), "command": variant.command,
+        "claims": [
+            {"state": HOLDS[c["holds"]], "text": c["text"], "words": claim_words(c)}
             for c in view.claims
-        ]
-        parts.append("</ul>")
-    for path in figures:
-        parts.append(
-            f'<h2>{e(path.stem)}</h2><img src="figures/{e(path.name)}" alt="{e(path.stem)}">'
-        )
-    parts.append("<h2>Notes</h2><ul>")
-    parts += [f"<li>{e(note)}</li>" for note in notes(view)]
-    collected = e(str(view.provenance.get("collected", "")))
-    parts.append(
-        f"</ul><footer>{e(view.table.id)}. {e(made_by(view.provenance))}. "
-        f"Collected {collected}.</footer></html>"
-    )
-    return "\n".join(parts)
+        ],
+        "figures": [{"name": path.stem, "data": _embedded(path)} for path in variant.figures],
+        "content": _content(variant),
+        **(_pictures(view) if variant.with_runs else {"curves": [], "samples": []}),
+    }  # fmt: skip
 
 
-def _block(block: Block) -> str:
-    def cell(text: Text) -> str:
-        kind = {"≈": "match", "▲": "better", "▼": "worse"}.get(text.mark, text.status)
-        paper = f"<small>paper {html.escape(text.paper)}</small>" if text.paper else ""
-        return f'<td class="{kind}">{html.escape(text.measured)} <b>{text.mark}</b>{paper}</td>'
+def _kind(view: View) -> str:
+    return "changed by overrides" if view.not_judged else view.scale.kind
 
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in block.columns)
-    rows = "".join(
-        f"<tr><td>{html.escape(row)}</td>{''.join(map(cell, texts))}</tr>"
-        for row, texts in block.rows
-    )
-    if block.perfect:
-        perfect = "".join(f"<td>{number}</td>" for number in block.perfect)
-        rows += f'<tr class="perfect"><td>{block.perfect_label}</td>{perfect}</tr>'
-    return (
-        f"<h2>{html.escape(title(block.metric))}</h2><div class=wide><table><thead><tr><th></th>"
-        f"{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+
+def _block(block: Block, place: Mapping[int, int]) -> dict[str, Any]:
+    def shown(text: Text) -> dict[str, Any]:
+        marks = {"≈": "match", "▲": "better", "▼": "worse"}
+        return {
+            "kind": marks.get(text.mark, text.status), "best": text.best, "mark": text.mark,
+            "measured": text.measured, "paper": text.paper,
+            "number": place.get(id(text.cell)),
+            "value": "" if text.cell is None or text.cell.measured is None else text.cell.measured,
+        }  # fmt: skip
+
+    return {
+        "title": title(block.metric), "columns": block.columns, "perfect": block.perfect,
+        "perfect_label": block.perfect_label,
+        "rows": [{"head": row, "cells": list(map(shown, texts))} for row, texts in block.rows],
+    }  # fmt: skip
+
+
+def _content(variant: Variant) -> Any:
+    """What a press on a number shows, as json that no name in it can end."""
+    from markupsafe import Markup
+
+    view = variant.view
+    runs = {value.run for cell in view.cells for value in cell.values}
+    content = {
+        "cells": [_cell(variant, cell) for cell in inside(view)],
+        "runs": {run: found for run in sorted(runs) if (found := _run(run))},
+        "made_by": made_by(view.provenance), "command": variant.command,
+    }  # fmt: skip
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
+
+
+def _cell(variant: Variant, cell: Cell) -> dict[str, Any]:
+    kept = ("measured", "std", "uncertainty", "perfect", "n_seeds", "n_samples", "status",
+            "verdict", "note")  # fmt: skip
+    view, metric = variant.view, variant.view.table.metrics.get(cell.metric)
+    content: dict[str, Any] = {name: getattr(cell, name) for name in kept}
+    content |= {"row": view.row_head(cell.row), "column": view.column_head(cell.column)}
+    content["metric"] = title(metric) if metric else cell.metric
+    if view.beside and metric and metric.printed:
+        content |= {"paper": cell.paper, "paper_std": cell.paper_std}
+    content["values"] = [{"seed": v.seed, "value": v.value, "run": v.run} for v in cell.values]
+    if cell.asked:
+        words = shlex.split(variant.command)
+        content["command"] = shlex.join([*words, f"rows={cell.row}", f"columns={cell.column}"])
+    return content
+
+
+def _run(run: str) -> dict[str, str]:
+    """Where a run comes from, if its folder is here."""
+    try:
+        made = read_json(outputs_root() / "runs" / run / "provenance.json", "")
+        machine = made["hardware"]
+        commit = made["commit"] and str(made["commit"])[:10]
+        changes = " with local changes" if made["dirty"] else ""
+        versions = (f"{name} {version}" for name, version in made["versions"].items())
+        return {
+            "commit": f"{commit}{changes}" if commit else "none",
+            "hardware": f"{machine.get('gpu') or machine['cpu']}, {made['threads']} threads",
+            "took": f"{made['wall_seconds']} s, {made['peak_memory_gb']} GB",
+            "finished": str(made["finished"]),
+            "versions": ", ".join(versions),
+        }
+    except (UserError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _pictures(view: View) -> dict[str, list[dict[str, Any]]]:
+    """The learning curve and samples of the first run of each row that has them."""
+    curves: dict[Path, dict[str, Any]] = {}
+    samples: dict[str, dict[str, Any]] = {}
+    for cell in view.cells:
+        for value in cell.values[:1]:
+            row, run = view.row_head(cell.row), outputs_root() / "runs" / value.run
+            for trained in trained_runs(run) if len(curves) < PICTURES else ():
+                if trained not in curves and (curve := learning_curve(trained)):
+                    name, points = curve
+                    label = row if trained == run else f"{row}: {trained.name.rsplit('-', 1)[0]}"
+                    curves[trained] = {
+                        "row": f"{label} ({view.column_head(cell.column)})", "name": name,
+                        "path": sparkline(points), "first": f"{points[0][1]:.3g}",
+                        "last": f"{points[-1][1]:.3g}", "steps": f"{points[-1][0]:.0f}",
+                    }  # fmt: skip
+            if row not in samples and len(samples) < PICTURES and (path := samples_picture(run)):
+                label = f"{row} ({view.column_head(cell.column)})"
+                samples[row] = {"row": label, "data": _embedded(path)}
+    return {"curves": list(curves.values()), "samples": list(samples.values())}
+
+
+def _embedded(path: Path) -> str:
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()

@@ -1,0 +1,136 @@
+"""What the words of a command line are: names, our keys, Hydra overrides, flags; help for each."""
+
+import argparse
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from jumpbench.errors import UserError
+
+_OVERRIDE = re.compile(r"[+~]{0,2}[A-Za-z_][\w./@-]*(=.*)?", re.DOTALL)
+
+KEYS = {
+    "scale": "smoke, small, medium or paper (default small)",
+    "seeds": "3: a number of seeds, [0,2]: these seeds",
+    "rows": "names or patterns, separated by commas: a part of a table is a table",
+    "columns": "as rows",
+    "launcher": "where runs are made (default serial)",
+    "fresh": "true: make the selected runs again, whatever is finished (not what they need)",
+    "experiment": "SLUG/NAME; 'jumpbench experiments' shows all",
+    "metric": "names of what a run measures, separated by commas",
+    "port": "of --serve (default 8765; 0: a free one)",
+}
+"""What every key of ours says."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """The words of one command line, sorted."""
+
+    names: list[str]
+    keys: dict[str, str]
+    overrides: list[str]
+    flags: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the command line.
+
+    Args:
+        run: called with what is given; its result is the exit status.
+        names: what stands behind the command, for the help; empty if nothing does.
+        keys: of :data:`KEYS`.
+        overrides: what other ``key=value`` are; empty if there may be none.
+        flags: {flag: what it does}.
+        refused: {key of another command: why it is not one of this}; ``{}`` is what was given.
+        more: further lines of the help.
+    """
+
+    run: Callable[[Given], int]
+    summary: str
+    names: str = ""
+    keys: tuple[str, ...] = ()
+    overrides: str = ""
+    flags: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+    more: str = ""
+
+    def parser(self, name: str) -> argparse.ArgumentParser:
+        words = " ".join(filter(None, [self.names, "[key=value ...]" if self._takes_keys else ""]))
+        flags = "".join(f" [{flag}]" for flag in self.flags)
+        lines = [f"  {key + '=':<12}{KEYS[key]}" for key in self.keys]
+        lines += [f"  {'key=value':<12}{self.overrides}"] if self.overrides else []
+        parser = _Parser(
+            prog=f"jumpbench {name}", usage=f"jumpbench {name} {words}{flags}".rstrip(),
+            description=self.summary, allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            epilog="\n".join(["keys:", *lines] if lines else []) + f"\n\n{self.more}".rstrip(),
+        )  # fmt: skip
+        parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
+        for flag, words in self.flags.items():
+            parser.add_argument(flag, action="store_true", help=words)
+        return parser
+
+    @property
+    def _takes_keys(self) -> bool:
+        return bool(self.keys or self.overrides)
+
+    def given(self, name: str, words: Sequence[str]) -> Given | None:
+        """The words of one call, or None after ``--help``.
+
+        Raises:
+            UserError: an option that there is not, a key given twice, misspelled or without a
+                value, a word that is neither a name nor key=value.
+        """
+        parser = self.parser(name)
+        if {"-h", "--help"} & set(words):
+            parser.print_help()
+            return None
+        found = parser.parse_intermixed_args(list(words))
+        flags = frozenset(f for f in self.flags if getattr(found, f.strip("-").replace("-", "_")))
+        names: list[str] = []
+        keys: dict[str, str] = {}
+        overrides: list[str] = []
+        for word in found.words:
+            key, equals, value = word.partition("=")
+            if equals and key in self.keys:
+                if key in keys:
+                    raise UserError(f"{key} is given twice")
+                if not value:
+                    raise UserError(f"{key}= has no value")
+                keys[key] = value
+            elif equals or word.startswith(("~", "+")):
+                if not _OVERRIDE.fullmatch(word):
+                    raise UserError(f"{word[:60]!r} is not key=value")
+                if key in self.refused:
+                    raise UserError(self.refused[key].format(word[:60]))
+                self._no_misspelling(name, key)
+                overrides.append(word)
+            else:
+                names.append(word)
+        self._fits(name, names, overrides)
+        return Given(names, keys, overrides, flags)
+
+    def _no_misspelling(self, name: str, key: str) -> None:
+        near = get_close_matches(key, self.keys, n=1, cutoff=0.75)
+        if near and key not in ("seed", "scale"):  # the run's own seed; a scale file
+            raise UserError(f"{name} has no key '{key[:60]}'; did you mean '{near[0]}'?")
+
+    def _fits(self, name: str, names: Sequence[str], overrides: Sequence[str]) -> None:
+        if names and not self.names:
+            takes = "keys only" if self._takes_keys else "no arguments"
+            flags = f" but {', '.join(self.flags)}" if self.flags else ""
+            raise UserError(f"{name} takes {takes}{flags}, not {names[0][:60]!r}")
+        if overrides and not self.overrides:
+            known = ", ".join(f"{key}=" for key in self.keys)
+            words = f"its keys are {known}" if known else "it takes no key=value"
+            raise UserError(f"{name}: {overrides[0][:60]!r}: {words}")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # type: ignore[override]
+        if found := re.match(r"unrecognized arguments: (\S+)", message):
+            raise UserError(f"unknown option {found[1][:60]!r}; keys are written key=value")
+        raise UserError(message)

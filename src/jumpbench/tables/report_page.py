@@ -1,0 +1,145 @@
+"""``jumpbench report``: one page of all tables, made and recorded, and a server that follows."""
+
+import hashlib
+import http.server
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jumpbench.errors import UserError
+from jumpbench.files import write_atomic
+from jumpbench.paths import outputs_root
+from jumpbench.tables.figures import Filled, draw
+from jumpbench.tables.language import Table
+from jumpbench.tables.layout import View
+from jumpbench.tables.recorded import (
+    command_of,
+    read_content,
+    recorded_file,
+    recorded_scales,
+    recorded_view,
+    summary,
+)
+from jumpbench.tables.spec import available, load, sweeps
+from jumpbench.tables.webpage import Variant, to_page
+
+_RANK = ("paper setting", "medium", "miniature", "smoke")
+
+
+def write_page(stamp: str = "") -> Path:
+    """Write ``outputs/report/index.html``.
+
+    Raises:
+        UserError: no table has been made or recorded.
+    """
+    damaged: list[tuple[str, str]] = []
+    tables = [found for name in shown() if (found := _variants(name, damaged))]
+    if not tables and not damaged:
+        raise UserError("no table has been made yet; make one with: jumpbench table SLUG/TABLE")
+    path = page_file()
+    write_atomic(path, to_page(tables, damaged=damaged, stamp=stamp))
+    return path
+
+
+def shown() -> list[str]:
+    return [*available(), *sweeps()]
+
+
+def page_file() -> Path:
+    return outputs_root() / "report" / "index.html"
+
+
+def _sources(table_id: str) -> Iterator[tuple[str, Path]]:
+    """(label, table.json) of all that there is of a table."""
+    for file in sorted((outputs_root() / "tables" / table_id).glob("*/table.json")):
+        yield file.parent.name, file
+    for scale in recorded_scales(table_id):
+        yield f"{scale}, recorded", recorded_file(table_id, scale)
+
+
+def _variants(table_id: str, damaged: list[tuple[str, str]]) -> list[Variant]:
+    """What there is of a table, first what says most; what cannot be read goes to ``damaged``."""
+    variants = []
+    for label, file in _sources(table_id):
+        try:
+            table = load(table_id)
+            content = read_content(file, "make the table again")
+            variants.append(_variant(table, label, file, content))
+        except UserError as error:
+            print(f"left out: {error}", file=sys.stderr)
+            damaged.append((table_id, label))
+
+    def says_less(variant: Variant) -> tuple[bool, bool, int]:
+        numbers = any(cell.has_number for cell in variant.view.cells)
+        return not numbers, bool(variant.view.overrides), _RANK.index(variant.view.scale.kind)
+
+    return sorted(variants, key=says_less)
+
+
+def _variant(table: Table, label: str, file: Path, content: dict[str, Any]) -> Variant:
+    view = recorded_view(table, content)
+    own = file.name == "table.json"
+    command = command_of(content)
+    if own:
+        figures = sorted((file.parent / "figures").glob("*.png"))
+    else:
+        figures = _figures_of_record(view, file)
+    return Variant(view, label, command, summary(view), figures, with_runs=own)
+
+
+def _figures_of_record(view: View, file: Path) -> list[Path]:
+    """Figures that can be drawn from the numbers alone; kept while the record is the same."""
+    stamp = hashlib.sha256(file.read_bytes()).hexdigest()
+    folder = outputs_root() / "report" / "figures" / view.table.id / view.scale_name
+    return draw(Filled(view.table, (), view.cells, view.scale_name), folder, [stamp])
+
+
+def stamp() -> str:
+    """Changes whenever a table does."""
+    files = [file for table in shown() for _, file in _sources(table)]
+    facts = [(str(f), s.st_mtime_ns, s.st_size) for f in files if (s := f.stat())]
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+
+
+class _Follow(http.server.BaseHTTPRequestHandler):
+    """``/`` is the page as the tables stand now, ``/changed`` the stamp of the tables."""
+
+    shown = ""
+
+    def do_GET(self) -> None:
+        try:
+            now = stamp()
+            if self.path == "/changed":
+                return self._answer(now.encode(), "text/plain")
+            if self.path not in ("/", "/index.html"):
+                return self.send_error(404)
+            if now != _Follow.shown or not page_file().is_file():
+                write_page(now)
+                _Follow.shown = now
+            return self._answer(page_file().read_bytes(), "text/html; charset=utf-8")
+        except (UserError, FileNotFoundError) as error:
+            return self._answer(f"{error}\n".encode(), "text/plain; charset=utf-8", 503)
+
+    def _answer(self, body: bytes, kind: str, status: int = 200) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: a page that asks every two seconds is no news."""
+
+
+def server(port: int = 8765) -> http.server.ThreadingHTTPServer:
+    """A server of the page for this machine alone; ``port`` 0 takes a free one.
+
+    Raises:
+        UserError: the port is taken.
+    """
+    try:
+        return http.server.ThreadingHTTPServer(("127.0.0.1", port), _Follow)
+    except (OSError, OverflowError) as error:
+        raise UserError(f"port={port}: {error}; give another one, or port=0") from None

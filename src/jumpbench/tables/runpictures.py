@@ -1,0 +1,129 @@
+"""What single runs look like: their learning curve and some of their samples, as small pictures."""
+
+import contextlib
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from jumpbench.errors import UserError
+from jumpbench.files import write_atomic
+
+SHOWN = 32
+"""Samples in a picture."""
+POINTS = 160
+"""Points of a learning curve."""
+
+
+def trained_runs(folder: Path) -> Iterator[Path]:
+    """The run and those that it needs, as far as they have logged a training."""
+    with contextlib.suppress(OSError, yaml.YAMLError, AttributeError):
+        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+        for need in (config.get("needs") or {}).values():
+            if isinstance(need, str) and Path(need).is_dir():
+                yield from trained_runs(Path(need))
+    if (folder / "training" / "metrics.csv").is_file():
+        yield folder
+
+
+def learning_curve(run: Path) -> tuple[str, list[tuple[float, float]]] | None:
+    """(name, [(step, value), ...]) of the first loss that a run logged, thinned to ``POINTS``."""
+    with contextlib.suppress(OSError, csv.Error):
+        with (run / "training" / "metrics.csv").open(newline="", errors="replace") as file:
+            rows = list(csv.DictReader(file))
+        names = [name for name in rows[0] if name and name != "step"] if rows else []
+        for name in sorted(names, key=lambda n: ("loss" not in n, names.index(n))):
+            points = [p for row in rows if (p := _point(row, name)) is not None]
+            if len(points) > 1:
+                stride = -(-len(points) // POINTS)
+                kept = points[::stride]
+                return name, kept if kept[-1] == points[-1] else [*kept, points[-1]]
+    return None
+
+
+def _point(row: dict[str, str], name: str) -> tuple[float, float] | None:
+    try:
+        point = float(row["step"]), float(row[name])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return point if all(map(math.isfinite, point)) else None
+
+
+def sparkline(points: Sequence[tuple[float, float]], width: int = 220, height: int = 64) -> str:
+    """The ``d`` of a path through the points; logarithmic where they are positive and fall far."""
+    ys = [y for _, y in points]
+    if min(ys) > 0 and max(ys) > 20 * min(ys):
+        ys = [math.log(y) for y in ys]
+    low, high, last = min(ys), max(ys), points[-1][0] or 1.0
+    first = points[0][0]
+    steps = [
+        f"{(x - first) / ((last - first) or 1) * width:.1f},"
+        f"{height - (y - low) / ((high - low) or 1) * height:.1f}"
+        for (x, _), y in zip(points, ys, strict=True)
+    ]
+    return "M" + " L".join(steps)
+
+
+def samples_picture(run: Path) -> Path | None:
+    """``figures/samples.png`` of a run with ``samples.pt``: drawn once, None if there are none."""
+    source, picture = run / "samples.pt", run / "figures" / "samples.png"
+    if not source.is_file():
+        return None
+    if picture.is_file() and picture.stat().st_mtime >= source.stat().st_mtime:
+        return picture
+    from jumpbench.methods.base import load_artifacts
+
+    try:
+        samples = load_artifacts(run).get("samples")
+    except (UserError, RuntimeError, OSError, ValueError, EOFError):
+        return None
+    if samples is None or getattr(samples, "ndim", 0) < 2 or len(samples) == 0:
+        return None
+    with contextlib.suppress(UserError):
+        write_atomic(picture, _png(_tiled(samples[:SHOWN])))
+        return picture
+    return None
+
+
+def _tiled(samples: Any) -> Any:
+    """Samples as one array ``(H, W)`` or ``(H, W, 3)`` of bytes: images and square lattices side by
+    side, sequences as lines below one another."""
+    import numpy as np
+
+    x = np.asarray(samples)
+    side = math.isqrt(x[0].size)
+    if x.ndim == 2 and side * side == x.shape[1] and side > 3 and x.max() <= 3:
+        x = x.reshape(len(x), side, side)  # spins and colours of a lattice
+    if x.ndim == 2:
+        return _bytes(np.repeat(x, 3, axis=0))
+    if x.ndim == 4:  # (n, channels, H, W)
+        x = x.transpose(0, 2, 3, 1) if x.shape[1] == 3 else x[:, 0]
+    x = _bytes(x)
+    across = min(len(x), 16)
+    x = np.concatenate([x, np.repeat(np.full_like(x[:1], 255), -len(x) % across, axis=0)])
+    edge = [(0, 0), (1, 1), (1, 1)] + [(0, 0)] * (x.ndim - 3)
+    x = np.pad(x, edge, constant_values=128)
+    lines = [np.concatenate(list(x[i : i + across]), 1) for i in range(0, len(x), across)]
+    return np.concatenate(lines, 0)
+
+
+def _bytes(x: Any) -> Any:
+    import numpy as np
+
+    if x.dtype == np.uint8 and x.max() > 128:
+        return x
+    x = x.astype(float)
+    low, high = float(np.nanmin(x)), float(np.nanmax(x))
+    return np.nan_to_num((x - low) / ((high - low) or 1.0) * 255).astype(np.uint8)
+
+
+def _png(pixels: Any) -> bytes:
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
+    return buffer.getvalue()

@@ -1,0 +1,112 @@
+"""What is said around a table, the same words in the terminal, Markdown, LaTeX and HTML."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jumpbench.tables.cells import Cell
+from jumpbench.tables.language import Metric
+from jumpbench.tables.layout import View, inside, is_outside, left_out
+from jumpbench.tables.names import visible
+
+LEGEND = "≈ matches the paper, ▲ better, ▼ worse; no mark: nothing to compare with"
+HOLDS = {True: "holds", False: "fails", None: "open"}
+
+
+def title(metric: Metric) -> str:
+    arrow = {"lower": " ↓", "higher": " ↑"}.get(metric.better, "")
+    unit = f" [{metric.unit}]" if metric.unit else ""
+    return f"{metric.label or metric.name}{unit}{arrow}"
+
+
+def legend(view: View) -> str:
+    """What the marks mean, where there are any."""
+    return f" {LEGEND}." if view.judged else ""
+
+
+def counts(cells: Sequence[Cell]) -> str:
+    """How much stands behind the numbers: ``30 of 36 cells measured; 1-3 seeds, 10000 samples``."""
+    measured = [cell for cell in cells if cell.status == "measured"]
+    partial = sum(cell.status == "partial" for cell in cells)
+    asked = [cell for cell in cells if cell.asked]
+    text = f"{len(measured)} of {len(asked)} cells measured"
+    text += f", {partial} in part" if partial else ""
+    for name, values in (
+        ("seeds", {cell.n_seeds for cell in cells if cell.has_number}),
+        ("samples", {cell.n_samples for cell in cells if cell.has_number and cell.n_samples}),
+    ):
+        if values:
+            low, high = min(values), max(values)
+            words = name.removesuffix("s") if high == 1 else name
+            text += f"; {low if low == high else f'{low} to {high}'} {words} a cell"
+    return text
+
+
+def banner(view: View) -> list[str]:
+    """What a reader must know before any number: what ran, and whether it can be judged."""
+    lines = [view.part] if view.part else []
+    if view.overrides:
+        lines.append(f"Changed by overrides: {', '.join(view.overrides)}. Nothing here is judged.")
+    if view.table.foreign:
+        lines.append(
+            f"From {view.table.file}, in the place of the suite's table. Nothing here is judged."
+        )
+    note = view.scale.note.rstrip(".")
+    note = f": {note}." if note else "."
+    return lines + {
+        "smoke": [f"Smoke scale{note} It shows only that everything runs."],
+        "miniature": [f"A miniature{note}" + (
+            " It decides no claim of the paper, whose numbers are of another setting."
+            if view.table.published or view.table.claims else "")],
+        "medium": [f"Medium scale{note}"],
+        "paper setting": [f"Scale {view.scale_name}{note}"] if view.scale.note else [],
+    }[view.scale.kind]  # fmt: skip
+
+
+def notes(view: View) -> list[str]:
+    """Everything else that a reader must know, one statement a line."""
+    table, cells = view.table, view.cells
+    lines = list(table.reading)
+    present = {cell.row for cell in inside(view)}
+    for row in (row for row in table.rows if row.name in present):
+        head = view.row_head(row.name).removesuffix(" *")
+        if row.not_target and view.beside:
+            lines.append(f"{head}: not compared with the paper: {row.not_target}")
+        if row.note:
+            lines.append(f"{head}: {row.note}")
+    if any(row.ours for row in table.rows if row.name in present):
+        lines.append("*: our row, not in the paper.")
+    if any(row.cited for row in table.rows if row.name in present):
+        lines.append("–: as the paper prints it, not measured here.")
+    if view.beside and not all(metric.printed for metric in table.metrics.values()):
+        lines.append("The paper draws this and prints no number, so there is none to compare with.")
+    for what, names in zip(("rows", "columns"), left_out(cells), strict=True):
+        if names:
+            lines.append(f"Not part of the {view.scale_name} scale: {what} {', '.join(names)}")
+    told: set[str] = set()
+    for cell in cells:
+        if cell.note and cell.status != "cited" and cell.note not in told and not is_outside(cell):
+            told.add(cell.note)
+            lines.append(f"{cell.row}, {cell.column}: {cell.status}: {cell.note}")
+    return [visible(" ".join(line.split())) for line in lines]
+
+
+def claim_words(claim: Mapping[str, Any]) -> str:
+    """The detail of a claim with whether it holds in the paper's own numbers."""
+    printed = f"in print: {claim['in_print']}" if claim.get("in_print") else ""
+    return "; ".join(part for part in (visible(claim["detail"]), printed) if part)
+
+
+def made_by(provenance: Mapping[str, Any]) -> str:
+    """Which versions of the code made the runs, and on what."""
+    commits = ", ".join(provenance.get("run_commits") or ())
+    hardware = "; ".join(provenance.get("hardware") or ())
+    text = f"Runs made by {commits}" if commits else "No run yet"
+    text += f" on {hardware}" if hardware else ""
+    outdated = provenance.get("outdated_runs") or ()
+    if outdated:
+        text += (
+            f"; {len(outdated)} of {provenance.get('n_runs', len(outdated))} runs are older than "
+            f"the code of their method ({', '.join(outdated[:3])}"
+            f"{', ...' if len(outdated) > 3 else ''})"
+        )
+    return text

@@ -1,0 +1,185 @@
+"""The report page: what it holds, its server, and how it behaves in a browser."""
+
+import csv
+import json
+import os
+import re
+import threading
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from jumpbench.cli import main
+from jumpbench.methods.base import ARTIFACTS
+from jumpbench.tables import report_page, runpictures
+
+
+@pytest.fixture
+def toy_page(project, monkeypatch):
+    """A page of the toy tables alone, made again at every call."""
+    monkeypatch.setattr(report_page, "shown", lambda: ["toy/coins"])
+
+    def page() -> str:
+        assert main(["report"]) == 0
+        return (project / "outputs/report/index.html").read_text()
+
+    return page
+
+
+def contents(page: str) -> list[dict]:
+    found = re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
+    return [json.loads(text) for text in found]
+
+
+def test_the_page_stands_alone_and_knows_where_numbers_come_from(project, toy_page):
+    table = project / "reproduce/toy/coins.yaml"
+    table.write_text(table.read_text().replace("figures: []\n", ""))
+    assert main(["table", "toy/coins", "scale=small"]) == 0
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    assert main(["report", "--record", "toy/coins", "scale=small"]) == 0
+    page = toy_page()
+    links = re.findall(r'(?:src|href)="([^"#]+)"', page)
+    assert links and all(link.startswith("data:") for link in links)  # nothing outside
+    labels = re.findall(r'<article data-label="(.*?)"', page)
+    assert labels == ["small", "small, recorded", "smoke"]  # what says most comes first
+    assert page.count("data:image/png") >= 3  # bars at both scales, also of the record
+    folder = project / "outputs/tables/toy/coins/small/figures"
+    assert (folder / "results.png").is_file() and (folder / "results.pdf").is_file()
+    own = contents(page)[0]
+    record = json.loads((folder.parent / "table.json").read_text())
+    fair = next(c for c in own["cells"] if (c["row"], c["column"]) == ("fair", "small n"))
+    assert [v["seed"] for v in fair["values"]] == [0, 1] and fair["paper"] == 0.5
+    assert fair["measured"] == record["cells"][0]["measured"]
+    made = own["runs"][fair["values"][0]["run"]]
+    assert made["took"].endswith("GB") and "torch" in made["versions"]
+    assert fair["command"].endswith("toy/coins scale=small rows=fair 'columns=small n'")
+
+
+def test_a_run_shows_its_learning_curve_and_samples(project, toy_page):
+    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    (walk,) = (project / "outputs/runs/toy").glob("walk-*")
+    with (walk / "training/metrics.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    name, points = runpictures.learning_curve(walk)
+    assert name == "train/loss" and len(points) > 1
+    assert points[-1] == (float(rows[-1]["step"]), float(rows[-1]["train/loss"]))
+    page = toy_page()
+    assert "Learning curves" in page and f"{points[-1][1]:.3g}, {points[-1][0]:.0f} steps" in page
+    assert 'alt="samples of walk * (small n)"' in page
+
+
+def test_a_long_curve_is_thinned_and_odd_values_are_left_out(tmp_path):
+    folder = tmp_path / "training"
+    folder.mkdir()
+    lines = [f"{i},{1 / i}" for i in range(1, 1001)] + ["1001,nan", "x,1", "1002,"]
+    (folder / "metrics.csv").write_text("step,train/loss\n" + "\n".join(lines))
+    _, points = runpictures.learning_curve(tmp_path)
+    assert len(points) <= runpictures.POINTS + 1 and points[-1] == (1000.0, 0.001)
+    path = runpictures.sparkline(points, width=100, height=10)
+    assert path.startswith("M0.0,0.0 ") and path.endswith(" L100.0,10.0")
+    (folder / "metrics.csv").write_text("step,train/loss\n1,2\n")
+    assert runpictures.learning_curve(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [((40, 10), (96, 10)), ((40, 36), (2 * 8, 16 * 8)), ((5, 1, 4, 6), (6, 5 * 8)),
+     ((5, 3, 4, 6), (6, 5 * 8))],
+)  # fmt: skip
+def test_samples_are_drawn_as_sequences_lattices_or_images(tmp_path, shape, size):
+    from PIL import Image
+
+    torch.save({"samples": torch.randint(0, 3, shape)}, tmp_path / ARTIFACTS)
+    picture = runpictures.samples_picture(tmp_path)
+    pixels = np.asarray(Image.open(picture))
+    assert pixels.shape[:2] == size and pixels.min() == 0 and pixels.max() == 255
+    assert pixels.ndim == (3 if shape[1:2] == (3,) else 2)
+    (tmp_path / ARTIFACTS).write_bytes(b"damaged")
+    os.utime(picture, (1, 1))
+    assert runpictures.samples_picture(tmp_path) is None
+
+
+def test_the_server_follows_a_running_table(project, toy_page):
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    serving = report_page.server(0)
+    thread = threading.Thread(target=serving.serve_forever, daemon=True)
+    thread.start()
+    at = f"http://127.0.0.1:{serving.server_port}"
+
+    def get(path: str) -> str:
+        return urllib.request.urlopen(f"{at}{path}", timeout=60).read().decode()
+
+    try:
+        page, before = get("/"), get("/changed")
+        assert f'data-stamp="{before}"' in page and "2 of 5 cells measured" in page
+        assert main(["table", "toy/coins", "scale=smoke", "rows=biased"]) == 0
+        assert get("/changed") != before and "4 of 5 cells measured" in get("/")
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            get("/../../etc/passwd")
+    finally:
+        serving.shutdown()
+        serving.server_close()
+
+
+BROWSER = os.environ.get("JUMPBENCH_BROWSER")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not BROWSER, reason="needs playwright and a browser (JUMPBENCH_BROWSER=path)")
+def test_the_page_in_a_browser(project, capsys):
+    """All recorded tables, at phone and desktop width, light and dark: loads in under 2 s, nothing
+    is wider than the screen, and every control works without an error on the console."""
+    pytest.importorskip("playwright")
+    from playwright.sync_api import sync_playwright
+
+    assert main(["report"]) == 0
+    file = Path(project / "outputs/report/index.html")
+    arguments = ["--no-sandbox", "--disable-gpu", "--no-zygote", "--headless=shell"]
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=BROWSER, args=arguments, timeout=120_000)
+        for width, scheme in ((390, "dark"), (1280, "light")):
+            context = browser.new_context(
+                viewport={"width": width, "height": 844}, color_scheme=scheme
+            )
+            page, errors = context.new_page(), []
+            page.on("console", lambda m, e=errors: e.append(m.text) if m.type == "error" else None)
+            page.on("pageerror", lambda error, e=errors: e.append(str(error)))
+            page.goto(file.as_uri())
+            spent = "performance.getEntriesByType('navigation')[0].loadEventEnd"
+            assert page.evaluate(spent) < 2000
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert (dark == "rgb(255, 255, 255)") == (scheme == "light")
+            page.fill("#search", "posterior discretised")
+            shown = page.locator("section:not(.hidden)")
+            assert shown.count() == 1 and shown.get_attribute("id") == "sgdd-table2"
+            section = page.locator("#sgdd-table2")
+            section.locator(".scales button").nth(1).click()
+            assert section.locator("article.chosen").get_attribute("data-label").startswith("paper")
+            section.locator(".scales button").nth(0).click()
+            table = section.locator("article.chosen table").first
+            head = table.locator("thead th").nth(1)
+            values = "t => [...t.tBodies[0].rows].map(r => parseFloat(r.cells[1].dataset.value))"
+            as_written = table.evaluate(values)
+            head.locator("button").click()
+            assert table.evaluate(values) == sorted(as_written)
+            head.locator("button").click()
+            assert table.evaluate(values) == sorted(as_written, reverse=True)
+            head.locator("button").click()
+            assert table.evaluate(values) == as_written
+            table.locator("td[data-cell]").first.click()
+            words = page.locator("#detail").inner_text()
+            assert "seed 0" in words and "rows=" in words and "sgdd/synthetic" in words
+            page.locator("#detail .close").click()
+            assert not page.locator("#detail").is_visible()
+            first = table.locator("tbody tr td").first
+            left = first.bounding_box()["x"]
+            table.locator("..").evaluate("box => box.scrollLeft = 1000")
+            assert first.bounding_box()["x"] == pytest.approx(left, abs=1)  # it stays in place
+            assert not errors
+            context.close()
+        browser.close()
