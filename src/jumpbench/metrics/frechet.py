@@ -32,7 +32,7 @@ class FeatureMoments:
         """
         if self.count < 2 or self._origin is None:
             raise ValueError(f"{self.count} rows have no covariance")
-        shift = self._sum / self.count
+        shift = torch.as_tensor(self._sum / self.count)
         covariance = (self._products - self.count * torch.outer(shift, shift)) / (self.count - 1)
         return self._origin + shift, covariance
 

@@ -42,5 +42,5 @@ def sampling_floor(
         cell = torch.searchsorted(running, u * running[-1], right=True).clamp(max=law.numel() - 1)
         counts = torch.bincount(cell, minlength=law.numel()).view_as(law)
         values.append(distance(counts / n_samples, law))
-    values = torch.stack(values)
-    return values.mean(), values.std()
+    distances = torch.stack(values)
+    return distances.mean(), distances.std()

@@ -38,11 +38,11 @@ def equal_symbol_probability(x: Tensor, size: int) -> Tensor:
     parts = []
     for part in x.to(torch.uint8).split(_CHUNK):
         grid = part.view(-1, size, size)
-        half = [
+        counts = [
             (grid == grid.roll(r, 1)).sum((1, 2)) + (grid == grid.roll(r, 2)).sum((1, 2))
             for r in range(size // 2 + 1)
         ]
-        parts.append(torch.stack(half, -1).double() / (2 * size**2))
+        parts.append(torch.stack(counts, -1).double() / (2 * size**2))
     half = torch.cat(parts)
     return torch.cat((half, half[:, 1 : size - size // 2].flip(1)), 1)
 

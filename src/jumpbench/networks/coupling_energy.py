@@ -14,6 +14,8 @@ class CouplingEnergy(nn.Module):
         std: of the initial entries.
     """
 
+    off_diagonal: Tensor
+
     def __init__(self, length: int, n_states: int = 2, l1: float = 0.05, std: float = 0.01) -> None:
         super().__init__()
         if n_states != 2:

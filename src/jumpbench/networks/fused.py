@@ -61,10 +61,10 @@ class _RotatedHeads(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, *grads):
+    def backward(ctx, *outer):
         q, k, turn = ctx.saved_tensors
         # The gradients of scaled_dot_product_attention already lie in memory in this order.
-        grads = [grad.transpose(1, 2).contiguous() for grad in grads]
+        grads = [grad.transpose(1, 2).contiguous() for grad in outer]
         grad_qkv = grads[0].new_empty(*q.shape[:2], 3, *grads[0].shape[2:])
         grad_qkv[:, :, 2] = grads[2]
         back, inverse = _complex(grad_qkv), turn.conj_physical()

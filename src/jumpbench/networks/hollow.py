@@ -44,7 +44,7 @@ class HollowReadout(nn.Module):
         self.omega = nn.Parameter(torch.empty(n_states, hidden))
         nn.init.kaiming_uniform_(self.omega, a=math.sqrt(5))
         with torch.no_grad():
-            self.omega *= scale
+            self.omega.mul_(scale)
 
     def forward(self, x: Tensor, hollow: Tensor) -> Tensor:
         score = hollow @ self.omega.T

@@ -22,6 +22,9 @@ class MixedRotary(nn.Module):
     and along its normal. Channels (0,1), (2,3), ... form the pairs. (Heo et al. 2025, "mixed".)
     """
 
+    row: Tensor
+    column: Tensor
+
     def __init__(self, size: int, heads: int, head_dim: int, theta: float = 10.0) -> None:
         super().__init__()
         if head_dim % 4:

@@ -7,6 +7,8 @@ alone, so the features stay hollow (DNFS, Ou et al. 2025, appendix D.4).
 Node order matters (the streams are causal), so the network is not invariant under relabelling.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -28,14 +30,14 @@ class LeGF(LeTF):
         sizes: of :class:`LeTF`.
     """
 
-    def __init__(self, length: int, n_states: int = 2, max_distance: int = 8, **sizes) -> None:
+    def __init__(self, length: int, n_states: int = 2, max_distance: int = 8, **sizes: Any) -> None:
         super().__init__(length, n_states, **sizes)
         heads = self.attention.heads
         self.max_distance = max_distance
         # Distances 0 .. max_distance, one row for unreachable, one (kept 0) for the time token.
         self.distance_bias = nn.Parameter(torch.zeros(max_distance + 2, heads))
 
-    def forward(self, x: Tensor, t: Tensor, graphs: Graphs) -> Tensor:
+    def forward(self, x: Tensor, t: Tensor, graphs: Graphs) -> Tensor:  # type: ignore[override]
         x = x.long()
         if len(graphs) == 1:
             graphs = graphs.rows(torch.zeros(len(x), dtype=torch.long, device=x.device))

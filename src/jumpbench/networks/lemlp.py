@@ -21,6 +21,8 @@ class LeMLP(nn.Module):
         readout_scale: see :class:`HollowReadout`.
     """
 
+    others: Tensor
+
     def __init__(
         self,
         length: int,

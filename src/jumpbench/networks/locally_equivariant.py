@@ -50,6 +50,8 @@ class OffCentreConvolution(nn.Module):
     ``kernels`` (B, C, k*k, D) are the weights at every site, ``values`` (B, C, L, L) the summands.
     """
 
+    keep: Tensor
+
     def __init__(self, kernel_size: int) -> None:
         super().__init__()
         self.kernel_size = kernel_size
@@ -154,6 +156,9 @@ class LocallyEquivariantPerceptron(nn.Module):
     features; what follows acts on each site alone, so hollowness survives any depth. The first
     layer holds ``D^2 N hidden`` weights: meant for small ``D``.
     """
+
+    keep: Tensor
+    frequencies: Tensor
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ the miniatures are the same class with fewer channels and levels.
 
 import math
 from collections.abc import Sequence
+from typing import TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -14,8 +15,10 @@ from torch.nn import functional as F
 from jumpbench.errors import UserError
 from jumpbench.networks.fir import PyramidDown, blur_down, blur_up
 
+Layer = TypeVar("Layer", nn.Linear, nn.Conv2d)
 
-def scaled(layer: nn.Module, scale: float = 1.0) -> nn.Module:
+
+def scaled(layer: Layer, scale: float = 1.0) -> Layer:
     """Variance scaling, fan-avg uniform: U(-a, a), a = sqrt(6 scale / (fan_in + fan_out)).
 
     Biases start at 0. Scale 1e-10 makes a layer that starts as good as silent.
@@ -24,7 +27,8 @@ def scaled(layer: nn.Module, scale: float = 1.0) -> nn.Module:
     window = weight[0, 0].numel() if weight.ndim > 2 else 1
     fans = (weight.shape[0] + weight.shape[1]) * window
     nn.init.uniform_(weight, -math.sqrt(6 * scale / fans), math.sqrt(6 * scale / fans))
-    nn.init.zeros_(layer.bias)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
     return layer
 
 
@@ -139,7 +143,9 @@ class NCSNpp(nn.Module):
         for level, wide in enumerate(widths):
             self.down.append(nn.ModuleList())
             for _ in range(blocks):
-                self.down[-1].append(self._with_attention(block(current, wide), wide, level))
+                cast(nn.ModuleList, self.down[-1]).append(
+                    self._with_attention(block(current, wide), wide, level)
+                )
                 current = wide
                 skips.append(current)
             if level < levels - 1:
@@ -156,7 +162,7 @@ class NCSNpp(nn.Module):
         for level in reversed(range(levels)):
             self.up.append(nn.ModuleList())
             for _ in range(blocks + 1):
-                self.up[-1].append(block(current + skips.pop(), widths[level]))
+                cast(nn.ModuleList, self.up[-1]).append(block(current + skips.pop(), widths[level]))
                 current = widths[level]
             if size >> level in self.attention:
                 self.up_attention[str(level)] = Attention(current)
@@ -179,9 +185,11 @@ class NCSNpp(nn.Module):
         h = self.first(x)
         skips = [h]
         for level, blocks in enumerate(self.down):
-            for parts in blocks:
-                h = parts[0](h, temb)
-                h = parts[1](h) if len(parts) == 2 else h
+            for parts in cast(nn.ModuleList, blocks):
+                block, *attention = cast(nn.ModuleList, parts)
+                h = block(h, temb)
+                for attend in attention:
+                    h = attend(h)
                 skips.append(h)
             if level < len(self.shrink):
                 h = self.shrink[level](h, temb)
@@ -191,7 +199,7 @@ class NCSNpp(nn.Module):
         h = self.middle[2](self.middle[1](h), temb)
         for place, blocks in enumerate(self.up):
             level = len(self.up) - 1 - place
-            for block in blocks:
+            for block in cast(nn.ModuleList, blocks):
                 h = block(torch.cat([h, skips.pop()], dim=1), temb)
             if str(level) in self.up_attention:
                 h = self.up_attention[str(level)](h)

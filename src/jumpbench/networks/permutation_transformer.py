@@ -4,6 +4,8 @@ Objects are encoded once per list (:meth:`encode`); a method then permutes the e
 state it asks about and calls the network with ``(tokens (M, n, d), t (M,))``.
 """
 
+from typing import Protocol, cast
+
 import torch
 from torch import Tensor, nn
 
@@ -20,6 +22,16 @@ class TimeEmbedding(nn.Sequential):
 
     def forward(self, t: Tensor) -> Tensor:
         return super().forward(sinusoidal_features(t, TIME_FEATURES, cos_sin))
+
+
+class Head(Protocol):
+    """What makes scores of tokens: zero tokens to append, an attention mask, then the scores."""
+
+    def extra(self, length: int) -> int: ...
+
+    def mask(self, length: int, device: torch.device) -> Tensor | None: ...
+
+    def __call__(self, tokens: Tensor, length: int) -> Tensor: ...
 
 
 class TokenScores(nn.Module):
@@ -137,10 +149,11 @@ class PermutationTransformer(nn.Module):
     def forward(self, tokens: Tensor, t: Tensor) -> Tensor:
         """Scores of the list in its current order at time t (the number of shuffles)."""
         length = tokens.shape[1]
-        tokens = append_zeros(tokens, self.head.extra(length))
+        head = cast(Head, self.head)
+        tokens = append_zeros(tokens, head.extra(length))
         tokens = self.dropout(tokens + positions(tokens))
         tokens = tokens + self.time(t).unsqueeze(1)
-        mask = self.head.mask(length, tokens.device)
+        mask = head.mask(length, tokens.device)
         for layer in self.layers:
             tokens = layer(tokens, src_mask=mask)
         return self.head(self.norm(tokens), length)

@@ -56,8 +56,8 @@ class ScoreConvolution(nn.Module):
             ]
         )
         self.head = nn.Conv2d(channels, n_states, 3, padding=1)
-        nn.init.zeros_(self.head.weight)
-        nn.init.zeros_(self.head.bias)
+        for parameter in self.head.parameters():
+            nn.init.zeros_(parameter)
 
     def forward(self, x: Tensor, noise: Tensor) -> Tensor:
         if x.shape[-1] != self.size**2:

@@ -45,6 +45,7 @@ class ScoreTransformer(nn.Module):
         self.noise = nn.Sequential(
             nn.Linear(256, condition), nn.SiLU(), nn.Linear(condition, condition), nn.SiLU()
         )
+        self.head_width = dim // heads
         self.blocks = nn.ModuleList(
             Block(dim, heads, feedforward, dropout, condition, norm_scales) for _ in range(layers)
         )
@@ -62,7 +63,7 @@ class ScoreTransformer(nn.Module):
             tokens = tokens + self.positions[: x.shape[1]]
         condition = self.noise(sinusoidal_features(noise, 256))
         places = torch.arange(x.shape[1], device=x.device)
-        turn = sinusoidal_features(places, tokens.shape[-1] // self.blocks[0].heads)
+        turn = sinusoidal_features(places, self.head_width)
         for block in self.blocks:
             tokens = block(tokens, condition, turn)
         shift, scale = self.modulation(condition)[:, None].chunk(2, dim=-1)
@@ -85,7 +86,7 @@ class Block(nn.Module):
         super().__init__()
         self.heads, self.dropout = heads, dropout
         self.modulation = _zeros(nn.Linear(condition, 6 * dim))
-        self.norms: list[Tensor | None] = [None, None]
+        self.norms: list[Tensor | None] | nn.ParameterList = [None, None]
         if norm_scales:
             self.norms = nn.ParameterList([torch.ones(dim), torch.ones(dim)])
         self.qkv = nn.Linear(dim, 3 * dim, bias=False)
@@ -100,7 +101,8 @@ class Block(nn.Module):
         qkv = self.qkv(_norm(tokens, shift, scale, self.norms[0]))
         q, k, v = qkv.unflatten(-1, (3, self.heads, -1)).unbind(2)
         q, k = _rotate(q, turn), _rotate(k, turn)
-        read = F.scaled_dot_product_attention(*(z.transpose(1, 2) for z in (q, k, v)))
+        q, k, v = (z.transpose(1, 2) for z in (q, k, v))
+        read = F.scaled_dot_product_attention(q, k, v)
         read = self.out(read.transpose(1, 2).flatten(2))
         tokens = tokens + gate * F.dropout(read, self.dropout, self.training)
         shift, scale, gate = change[3:]

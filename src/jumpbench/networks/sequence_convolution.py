@@ -1,5 +1,7 @@
 """A small network of dilated convolutions that reads noised sequences of symbols."""
 
+from functools import partial
+
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -39,8 +41,8 @@ class SequenceConvolution(nn.Module):
             Block(channels, 2 ** (i % rounds), condition) for i in range(blocks)
         )
         self.head = nn.Conv1d(channels, n_states, 1)
-        nn.init.zeros_(self.head.weight)
-        nn.init.zeros_(self.head.bias)
+        for parameter in self.head.parameters():
+            nn.init.zeros_(parameter)
 
     def forward(self, x: Tensor, noise: Tensor) -> Tensor:
         condition = self.condition(sinusoidal_features(100 * noise.clamp(min=1e-6).log(), 128))
@@ -55,9 +57,8 @@ class Block(nn.Module):
 
     def __init__(self, channels: int, dilation: int, condition: int) -> None:
         super().__init__()
-        options = {"padding": 2 * dilation, "dilation": dilation}
-        self.first = nn.Conv1d(channels, channels, 5, **options)
-        self.second = nn.Conv1d(channels, channels, 5, **options)
+        wide = partial(nn.Conv1d, padding=2 * dilation, dilation=dilation)
+        self.first, self.second = wide(channels, channels, 5), wide(channels, channels, 5)
         self.norms = nn.ModuleList([nn.GroupNorm(8, channels), nn.GroupNorm(8, channels)])
         self.modulation = nn.Linear(condition, 2 * channels)
 

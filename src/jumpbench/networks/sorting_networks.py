@@ -76,6 +76,9 @@ class SoftSortingNetwork(nn.Module):
         error_free: hard forward, soft backward.
     """
 
+    partner: Tensor
+    side: Tensor
+
     def __init__(
         self,
         n: int,

@@ -38,6 +38,8 @@ class StatePerceptron(nn.Module):
     def forward(self, x: Tensor, t: Tensor | None = None) -> Tensor:
         features = [2 * F.one_hot(x, self.n_inputs).flatten(1).float() - 1]
         if self.harmonics is not None:
+            if t is None:
+                raise ValueError("this network reads the time: give t, or make it harmonics=None")
             angles = (
                 math.pi * t.unsqueeze(-1) * torch.arange(1, self.harmonics + 1, device=t.device)
             )

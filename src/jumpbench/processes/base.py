@@ -15,6 +15,8 @@ from jumpbench.kernels.precision import at_least_single
 from jumpbench.processes.process import Process
 from jumpbench.processes.schedules import as_tensor
 
+Device = torch.device | str | None
+
 
 def working_dtype(value: Tensor | float) -> torch.dtype:
     """The dtype of a floating tensor with dimensions; torch's default for single numbers."""
@@ -82,7 +84,7 @@ class SiteProcess(Process):
 
     @abstractmethod
     def sample_limit(
-        self, *shape: int, generator: torch.Generator | None = None, device=None
+        self, *shape: int, generator: torch.Generator | None = None, device: Device = None
     ) -> Tensor:
         """States of the given shape from the law of infinite noise."""
 

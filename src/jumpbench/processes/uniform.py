@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.kernels.precision import at_least_single
-from jumpbench.processes.base import SiteProcess, is_symbol, normalise, per_symbol
+from jumpbench.processes.base import Device, SiteProcess, is_symbol, normalise, per_symbol
 from jumpbench.processes.schedules import as_tensor
 
 
@@ -91,6 +91,6 @@ class UniformProcess(SiteProcess):
         return torch.where(u < renew, fresh, x)
 
     def sample_limit(
-        self, *shape: int, generator: torch.Generator | None = None, device=None
+        self, *shape: int, generator: torch.Generator | None = None, device: Device = None
     ) -> Tensor:
         return torch.randint(self.n_states, shape, generator=generator, device=device)

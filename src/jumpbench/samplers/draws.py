@@ -46,10 +46,10 @@ class Draws:
         cost, size = Cost(), sum(map(len, parts))
         for part in parts:
             cost += part.cost.scaled(len(part) / size)
-        weights = [part.log_weights for part in parts]
+        weights = [part.log_weights for part in parts if part.log_weights is not None]
         return cls(
             torch.cat([part.samples for part in parts]),
-            None if any(w is None for w in weights) else torch.cat(weights),
+            torch.cat(weights) if len(weights) == len(parts) else None,
             cost,
             {name: torch.cat([part.extras[name] for part in parts]) for name in parts[0].extras},
         )

@@ -49,7 +49,7 @@ def tau_leaping(
     jumps = torch.zeros(x.shape[0], dtype=torch.long, device=x.device)
     invalid = torch.zeros_like(jumps)
     now = torch.empty(x.shape[0], device=x.device)
-    expected, u, totals = None, None, torch.zeros((), device=x.device)
+    expected, u, totals = None, now, torch.zeros((), device=x.device)
     for time, weight in zip(times[:-1], weights, strict=True):
         t = time.expand(len(x)) if isinstance(time, Tensor) else now.fill_(time)
         rates = at_least_single(rate_fn(x, t))

@@ -4,11 +4,15 @@ The controlled process has rates gamma_t / N * Phi_t(x)[d, n]; it is simulated w
 weights G_i / N, where G_i is the noise of step i (the integral of gamma).
 """
 
+from typing import TypeVar
+
 import torch
 from torch import Tensor
 
 from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.jumps import Step
+
+Part = TypeVar("Part")
 
 
 class _PathSum:
@@ -36,8 +40,8 @@ class ReferenceRatio(_PathSum):
         n_changed = changed.sum(-1)
         move = self.process.move_probability(noise).log()
         stay = torch.log1p(-self.process.change_probability(noise))
-        drawn = step.expected.gather(-1, step.after.long().unsqueeze(-1)).squeeze(-1)
-        drawn = drawn / step.leap.divisor
+        drawn = _given(step.expected).gather(-1, step.after.long().unsqueeze(-1)).squeeze(-1)
+        drawn = drawn / _given(step.leap).divisor
         log_model = torch.where(changed, drawn, 1 - _jump_probability(step)).log().sum(-1)
         self.value = self.value + (n_changed * move + (length - n_changed) * stay - log_model)
 
@@ -56,4 +60,16 @@ class Girsanov(_PathSum):
 
 def _jump_probability(step: Step) -> Tensor:
     """Probability (B, D) that a site jumped; 0 where it had to stay."""
-    return (step.leap.total / step.leap.divisor).nan_to_num_(nan=0.0)
+    leap = _given(step.leap)
+    return (leap.total / leap.divisor).nan_to_num_(nan=0.0)
+
+
+def _given(part: Part | None) -> Part:
+    """What only a leap knows of its step.
+
+    Raises:
+        ValueError: the step was none.
+    """
+    if part is None:
+        raise ValueError("path weights are of tau-leaping: this sampler's steps are no leaps")
+    return part

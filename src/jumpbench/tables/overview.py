@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -30,6 +31,28 @@ def print_list(as_json: bool = False) -> None:
         print_json({"tables": listed, "malformed": broken})
         return
     out = console()
+    if out.width < TABULAR:
+        _print_lines(out, listed)
+    else:
+        _print_tabular(out, listed)
+    out.print(Text(COSTS, style="dim"))
+    for line in broken:
+        out.print(words(out, f"malformed: {line}", "red"), soft_wrap=True)
+
+
+TABULAR = 110
+"""Columns below which the list is lines: a table of five columns would break words there."""
+
+
+def _print_lines(out: Console, listed: list[dict[str, Any]]) -> None:
+    for entry in listed:
+        out.print(words(out, entry["table"], "bold") + words(out, f"  {entry['title']}"))
+        facts = [f"cost {entry['cost']}", f"data: {', '.join(entry['data']) or 'none'}"]
+        facts += [f"recorded: {', '.join(entry['recorded'])}"] if entry["recorded"] else []
+        out.print(words(out, f"  {'; '.join(facts)}", "dim"))
+
+
+def _print_tabular(out: Console, listed: list[dict[str, Any]]) -> None:
     table = RichTable(header_style="bold", pad_edge=False)
     for name in ("table", "what it shows", "cost", "data", "recorded"):
         table.add_column(name, overflow="fold", no_wrap=name == "table")
@@ -39,9 +62,6 @@ def print_list(as_json: bool = False) -> None:
             ", ".join(entry["data"]) or "none", ", ".join(entry["recorded"]) or words(out, "–"),
         )  # fmt: skip
     out.print(table)
-    out.print(Text(COSTS, style="dim"))
-    for line in broken:
-        out.print(words(out, f"malformed: {line}", "red"), soft_wrap=True)
 
 
 def table_list() -> tuple[list[dict[str, Any]], list[str]]:

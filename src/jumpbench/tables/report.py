@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
-from jumpbench.paths import reproduce_dir
+from jumpbench.paths import reproduce_dir, suite_root
 from jumpbench.tables.grid import Selection
 from jumpbench.tables.language import Table
 from jumpbench.tables.overview import COSTS, cost_of
@@ -23,6 +23,8 @@ from jumpbench.tables.recorded import (
 )
 from jumpbench.tables.render import to_markdown
 from jumpbench.tables.reproduction import Reproduction
+from jumpbench.tables.schema import FILE as SCHEMA
+from jumpbench.tables.schema import schema_text
 from jumpbench.tables.spec import available, load
 from jumpbench.tables.wording import HOLDS, made_by
 
@@ -79,6 +81,8 @@ def readmes() -> list[Path]:
     folder = reproduce_dir()
     if place_for_record("x/y", "small").parents[2] != folder:
         raise UserError("pages are renewed in a checkout, or with JUMPBENCH_REPRODUCE")
+    if folder == suite_root() / "reproduce" and _renewed(folder / SCHEMA, schema_text()):
+        changed.append(folder / SCHEMA)
     for slug in sorted({table_id.split("/")[0] for table_id in _of_the_pages()}):
         if (text := _results(slug)) and _renewed(folder / slug / RESULTS, text):
             changed.append(folder / slug / RESULTS)

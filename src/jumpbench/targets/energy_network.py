@@ -1,6 +1,7 @@
 """A neural network's energy as an unnormalised law."""
 
 from collections.abc import Callable
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -63,7 +64,7 @@ class TaylorRatios(EnergyNetwork):
 
     def __init__(self, energy: nn.Module, one_hot: Callable[[Tensor], Tensor] | None = None):
         super().__init__(energy)
-        self.one_hot = one_hot or energy.of_one_hot
+        self.one_hot: Callable[[Tensor], Tensor] = one_hot or cast(Any, energy).of_one_hot
 
     def neighbor_log_ratios(self, x: Tensor) -> Tensor:
         # Also where a trainer has switched gradients off.

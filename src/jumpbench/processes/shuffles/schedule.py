@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from typing import cast
 
 from jumpbench.processes.shuffles.total_variation import tv_between, tv_to_uniform
 
@@ -41,11 +42,11 @@ def choose_schedule(
     schedules at n = 9, 25 and 100.
     """
     last = choose_steps(n, distance)
-    time = next(t for t in range(1, last + 1) if t == last or tv_to_uniform(n, t) < first)
-    schedule = [0]
+    start = next(t for t in range(1, last + 1) if t == last or tv_to_uniform(n, t) < first)
+    schedule, time = [0], cast(int | None, start)
     while time is not None:
         schedule.append(time)
-        start = schedule[-1]
+        start = time
         time = next((t for t in range(start + 1, last) if tv_between(n, t, start) >= gap), None)
     return schedule if schedule[-1] == last else [*schedule, last]
 

@@ -1,5 +1,7 @@
 """Wolff's single-cluster moves of Ising and Potts models, many chains at once."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -31,7 +33,7 @@ class Wolff:
         probability = bond_probability(target)
         shape, dtype, batch = x.shape, x.dtype, x.shape[0]
         x = target.grid(x.to(torch.uint8, copy=True))
-        random = {"generator": generator, "device": x.device}
+        random: dict[str, Any] = {"generator": generator, "device": x.device}
         for _ in range(steps):
             labels, _ = cluster_labels(*open_bonds(x, probability, generator))
             seed = torch.randint(target.length, (batch, 1), **random)

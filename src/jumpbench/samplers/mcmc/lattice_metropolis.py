@@ -1,5 +1,7 @@
 """Random-scan Metropolis for pair interactions on the square lattice, many chains at once."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -33,7 +35,7 @@ class LatticeMetropolis:
         batch, length = x.shape
         n = target.n_states
         device = x.device
-        random = {"generator": generator, "device": device}
+        random: dict[str, Any] = {"generator": generator, "device": device}
         site = torch.arange(length, dtype=torch.int32, device=device).view(target.size, target.size)
         # A site and its four neighbours, (5, D).
         star = torch.stack(

@@ -52,10 +52,10 @@ class LocallyBalanced:
     ) -> tuple[Tensor, ChainInfo]:
         x = x.clone(memory_format=torch.contiguous_format)
         n_chains, exact = x.shape[0], self.log_ratios is None
-        log_ratios = target.neighbor_log_ratios if exact else self.log_ratios
+        log_ratios = target.neighbor_log_ratios if self.log_ratios is None else self.log_ratios
         ratios = log_ratios(x)
         n_states = ratios.shape[-1]
-        log_p = None if exact else target.log_prob(x)
+        log_p = ratios.new_zeros(n_chains) if exact else target.log_prob(x)
         log_q = _log_proposal(ratios, x, self.log_balance)
         accepted = torch.zeros(n_chains, dtype=torch.int32, device=x.device)
         for _ in range(steps):
@@ -65,11 +65,8 @@ class LocallyBalanced:
             proposal = x.scatter(1, site[:, None], token[:, None])
             new_ratios = log_ratios(proposal)
             new_log_q = _log_proposal(new_ratios, proposal, self.log_balance)
-            if exact:
-                gain = at_site(ratios.reshape(n_chains, -1), flat)
-            else:
-                new_log_p = target.log_prob(proposal)
-                gain = new_log_p - log_p
+            new_log_p = log_p if exact else target.log_prob(proposal)
+            gain = at_site(ratios.reshape(n_chains, -1), flat) if exact else new_log_p - log_p
             gain = gain + at_site(new_log_q, back) - at_site(log_q, flat)
             accept = accepts(gain, generator)
             x = torch.where(accept[:, None], proposal, x)

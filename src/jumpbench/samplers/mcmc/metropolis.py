@@ -6,6 +6,7 @@ costs O(1) per chain (see :mod:`jumpbench.targets.changes`).
 """
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -62,7 +63,8 @@ class MultiSiteMetropolis:
             )
         x, log_p = x.clone(), target.log_prob(x)
         accepted = torch.zeros(n_chains, dtype=torch.int32, device=x.device)
-        shape, random = (n_chains, self.n_sites), {"generator": generator, "device": x.device}
+        shape = (n_chains, self.n_sites)
+        random: dict[str, Any] = {"generator": generator, "device": x.device}
         for _ in range(steps):
             site = torch.rand(x.shape, **random).topk(self.n_sites, sorted=False).indices
             token = torch.randint(target.n_states, shape, dtype=x.dtype, **random)

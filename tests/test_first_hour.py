@@ -1,0 +1,90 @@
+"""A person's first hour: what is typed, from a clone to a page, in at most 40 lines."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from jumpbench.paths import checkout
+
+ROOT = checkout()
+
+TYPED = """\
+git clone --quiet CLONE jumpbench
+cd jumpbench
+reproduce/run_table.sh dasbs/exact scale=smoke trainer.accelerator=cpu
+cat > ring.py <<'END'
+from jumpbench.targets import Target
+
+class Ring(Target):
+    def log_prob(self, x):
+        return 0.8 * (x == x.roll(1, -1)).sum(-1)
+END
+mkdir -p mine/conf/target mine/tables/mine
+cat > mine/conf/target/ring.yaml <<'END'
+_target_: ring.Ring
+length: 4
+n_states: 3
+END
+export JUMPBENCH_CONF=mine/conf JUMPBENCH_REPRODUCE=mine/tables
+ring="experiment=dasbs/exact target=ring ~target.size name=ring trainer.accelerator=cpu"
+jumpbench run $ring trainer.max_steps=60
+cat > mine/tables/mine/exact.yaml <<'END'
+extends: dasbs/exact
+rows:
+  - {name: Mine, overrides: [method.n_steps=5]}
+END
+jumpbench table mine/exact scale=smoke rows=Mine,DASBS trainer.accelerator=cpu
+jumpbench sweep $ring trainer.max_steps=20 method.n_steps=5,10 seeds=2 metric=tv
+python -c 'import jumpbench
+rows = jumpbench.load_table("mine/exact", "smoke")
+run = jumpbench.load_run(next(r["run"] for r in rows if r["row"] == "Mine" and r["run"]))
+print(run.method.sample(8).samples.tolist())'
+cat outputs/tables/mine/exact/smoke/table.tex
+jumpbench report
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(ROOT is None, reason="needs a checkout to clone")
+def test_the_first_hour(tmp_path):
+    """With an environment that is there already, behind the names that a person calls."""
+    assert len(TYPED.splitlines()) <= 40
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    for name, call in (("jumpbench", "-m jumpbench"), ("python", "")):
+        (venv / "bin" / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {call} "$@"\n')
+        (venv / "bin" / name).chmod(0o755)
+    clone = subprocess.run(
+        ["bash", "-c", "cksum <pyproject.toml | tr -c '0-9\\n' -"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    (venv / f".jumpbench-{clone.stdout.strip()}-").touch()
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("JUMPBENCH_")}
+    environment |= {"JUMPBENCH_VENV": str(venv), "PATH": f"{venv}/bin:{os.environ['PATH']}"}
+    environment["PYTHONPATH"] = f"{tmp_path}/jumpbench/src:{tmp_path}/jumpbench"
+    script = "set -e\n" + TYPED.replace("CLONE", f"'{ROOT}'")
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True,
+        timeout=1800,
+    )  # fmt: skip
+    shown = done.stdout
+    assert done.returncode == 0, shown[-3000:] + done.stderr[-3000:]
+    outputs = tmp_path / "jumpbench/outputs"
+    assert "Exact errors on enumerable lattices (smoke scale)" in shown.replace(
+        "Smoke run of: ", ""
+    )
+    (ring,) = [p for p in (outputs / "runs/dasbs").glob("ring-*") if str(p) in shown]
+    assert 0 < json.loads((ring / "metrics.json").read_text())["metrics"]["tv"] < 0.9
+    record = json.loads((outputs / "tables/mine/exact/smoke/table.json").read_text())
+    mine = [c for c in record["cells"] if c["row"] == "Mine" and c["asked"]]
+    assert mine and {c["status"] for c in mine} == {"measured"}
+    assert "Sweep of method.n_steps" in shown
+    (states,) = re.findall(r"^(\[\[.*\]\])$", shown, re.MULTILINE)
+    assert len(json.loads(states)) == 8 and all(x in (0, 1) for s in json.loads(states) for x in s)
+    assert r"\begin{tabular}" in shown and r"\textbf" in shown
+    page = (outputs / "report/index.html").read_text()
+    assert 'id="mine-exact"' in page and 'id="dasbs-exact"' in page and 'id="sweep-' in page
