@@ -47,6 +47,7 @@ PAGES = {
 PACKAGES = ("processes", "samplers", "targets", "networks", "metrics", "solvers", "evaluations",
             "methods", "data")  # fmt: skip
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|mailto:)([^)\s]+)\)")
+_ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):(<code>)~?")
 _FENCE = re.compile(r"^```", re.MULTILINE)
 
 
@@ -69,6 +70,11 @@ def on_page_markdown(markdown: str, page, config, files) -> str:
     if page.file.src_uri in PAGES or page.file.src_uri.startswith("reference/"):
         return markdown
     return _linked(markdown, f"reproduce/{page.file.src_uri}", page.file.src_uri)
+
+
+def on_page_content(html: str, page, config, files) -> str:
+    """Roles of docstrings (``:class:`~a.b```) as what they name."""
+    return _ROLE.sub(r"\1", html)
 
 
 def _part(part: str, several: bool, uri: str) -> str:

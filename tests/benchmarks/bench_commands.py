@@ -49,6 +49,11 @@ def main() -> None:
     imports = command("-c", "import hydra, omegaconf, rich.table, filelock, yaml")
     sides = (
         ("jumpbench --help, against python", command(*suite, "--help"), python),
+        (
+            "import jumpbench.samplers, against torch",
+            command("-c", "import jumpbench.samplers"),
+            command("-c", "import torch"),
+        ),
         ("jumpbench list, against python", command(*suite, "list"), python),
         ("jumpbench status, against its imports", status, imports),
         (f"{given.table} {given.scale} with nothing to do, against its imports", table, imports),

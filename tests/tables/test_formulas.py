@@ -6,7 +6,8 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError
-from jumpbench.tables.composition import composed, experiments
+from jumpbench.paths import experiment_names
+from jumpbench.tables.composition import composed
 from jumpbench.tables.formulas import resolved, resolved_but
 from jumpbench.tables.values import _set, with_value
 
@@ -41,7 +42,7 @@ def test_a_mistake_is_told_in_omegaconfs_words(mistake):
     assert str(caught.value) == str(expected.value)
 
 
-@pytest.mark.parametrize("experiment", experiments())
+@pytest.mark.parametrize("experiment", experiment_names())
 def test_every_experiment_resolves_as_in_omegaconf(experiment):
     config = composed(experiment)
     for need in filter(None, (config.get("needs") or {}).values()):

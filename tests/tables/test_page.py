@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import torch
 
+from jumpbench.artifacts import ARTIFACTS
 from jumpbench.cli import main
-from jumpbench.methods.base import ARTIFACTS
 from jumpbench.tables import report_page, runpictures
 
 
@@ -60,7 +60,8 @@ def test_the_page_stands_alone_and_knows_where_numbers_come_from(project, toy_pa
 
 
 def test_a_run_shows_its_learning_curve_and_samples(project, toy_page):
-    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    often = "++trainer.log_every_n_steps=5"
+    assert main(["table", "toy/coins", "scale=smoke", "rows=walk", often]) == 0
     (walk,) = (project / "outputs/runs/toy").glob("walk-*")
     with (walk / "training/metrics.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -87,8 +88,9 @@ def test_a_long_curve_is_thinned_and_odd_values_are_left_out(tmp_path):
 
 @pytest.mark.parametrize(
     ("shape", "size"),
-    [((40, 10), (96, 10)), ((40, 36), (2 * 8, 16 * 8)), ((5, 1, 4, 6), (6, 5 * 8)),
-     ((5, 3, 4, 6), (6, 5 * 8))],
+    # 32 lines of three; 16 lattices across and images in one line, as large as 320 x 160 takes
+    [((40, 10), (96, 10)), ((40, 36), (32, 256)), ((5, 1, 4, 6), (48, 320)),
+     ((5, 3, 4, 6), (48, 320))],
 )  # fmt: skip
 def test_samples_are_drawn_as_sequences_lattices_or_images(tmp_path, shape, size):
     from PIL import Image

@@ -68,8 +68,8 @@ MISTAKES = [
     ("seed_std: 0.02", "seed_std: .nan", "seed_std"),
     ("seed_std: 0.02", "scale: 3", "unknown key 'scale'"),
     ("seed_std: 0.02", "bounds: [0]", "bounds"),
-    ("cost: A", "cost: A\nfigures: [{name: ../../../x}]", "figure name"),
-    ("cost: A", "cost: A\nfigures: [1]", "figures[0]"),
+    ("figures: []", "figures: [{name: ../../../x}]", "figure name"),
+    ("figures: []", "figures: [1]", "figures[0]"),
     ("cost: A", "cost: A\n3: 4", "must be text"),
 ]
 
@@ -147,5 +147,16 @@ def test_the_reference_names_every_key_of_the_language():
     given = {"id", "file", "foreign"}
     for kind in (Table, Metric, Row, Column, Scale, Claim, Check):
         assert not set(kind.__dataclass_fields__) - given - named, kind
-    example = re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1]
-    assert yaml.safe_load(example)
+
+
+def test_the_examples_of_the_reference_are_read(tmp_path):
+    from jumpbench.paths import suite_root
+
+    text = (suite_root() / "reproduce/TABLES.md").read_text()
+    whole, extension = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    path = tmp_path / "t.yaml"
+    path.write_text(whole)
+    assert [row.name for row in parse("mine/t", path).rows] == ["DASBS", "LEAPS"]
+    path.write_text(extension)
+    added = parse("mine/t", path).rows[-1]
+    assert added.ours and added.name == yaml.safe_load(extension)["rows"][0]["name"]

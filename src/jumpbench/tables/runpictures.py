@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import math
+import pickle
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -75,11 +76,11 @@ def samples_picture(run: Path) -> Path | None:
         return None
     if picture.is_file() and picture.stat().st_mtime >= source.stat().st_mtime:
         return picture
-    from jumpbench.methods.base import load_artifacts
+    from jumpbench.artifacts import load_artifacts
 
     try:
         samples = load_artifacts(run).get("samples")
-    except (UserError, RuntimeError, OSError, ValueError, EOFError):
+    except (UserError, pickle.UnpicklingError, RuntimeError, OSError, ValueError, EOFError):
         return None
     if samples is None or getattr(samples, "ndim", 0) < 2 or len(samples) == 0:
         return None
@@ -96,7 +97,7 @@ def _tiled(samples: Any) -> Any:
 
     x = np.asarray(samples)
     side = math.isqrt(x[0].size)
-    if x.ndim == 2 and side * side == x.shape[1] and side > 3 and x.max() <= 3:
+    if x.ndim == 2 and side * side == x.shape[1] and side > 2 and x.max() <= 3:
         x = x.reshape(len(x), side, side)  # spins and colours of a lattice
     if x.ndim == 2:
         return _bytes(np.repeat(x, 3, axis=0))
@@ -124,6 +125,9 @@ def _bytes(x: Any) -> Any:
 def _png(pixels: Any) -> bytes:
     from PIL import Image
 
+    height, width = pixels.shape[:2]
+    larger = max(1, min(320 // width, 160 // height))
+    pixels = pixels.repeat(larger, 0).repeat(larger, 1)
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
     return buffer.getvalue()

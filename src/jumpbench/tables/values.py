@@ -68,7 +68,8 @@ def is_of_kind(value: Any, old: Any) -> bool:
     a flag by anything else. What the constructor's annotation says is checked when the run starts;
     this costs no import. (Lightning takes both for many a key: ``trainer.devices=auto``.)
     """
-    if type(old) not in _KINDS or value is None or (isinstance(value, str) and "${" in value):
+    unset = value is None or (isinstance(value, str) and ("${" in value or value == "???"))
+    if type(old) not in _KINDS or unset:
         return True
     if isinstance(value, bool) or isinstance(old, bool):
         return isinstance(value, bool) is isinstance(old, bool)

@@ -114,13 +114,19 @@ def _variant(variant: Variant) -> dict[str, Any]:
         "blocks": shown, "notes": notes(view), "made_by": made_by(view.provenance),
         "collected": view.provenance.get("collected", ""), "command": variant.command,
         "claims": [
-            {"state": HOLDS[c["holds"]], "text": c["text"], "words": claim_words(c)}
+            {"state": (state := HOLDS[c["holds"]]), "text": c["text"], "words": _claim(state, c)}
             for c in view.claims
         ],
         "figures": [{"name": path.stem, "data": _embedded(path)} for path in variant.figures],
         "content": _content(variant),
         **(_pictures(view) if variant.with_runs else {"curves": [], "samples": []}),
     }  # fmt: skip
+
+
+def _claim(state: str, claim: Mapping[str, Any]) -> str:
+    """How a claim was decided; most details begin with it."""
+    words = claim_words(claim)
+    return words if words.startswith(state) else f"{state}: {words}" if words else state
 
 
 def _kind(view: View) -> str:
