@@ -8,9 +8,10 @@ from importlib import import_module
 import pytest
 
 PACKAGES = ["metrics", "networks", "processes", "samplers", "targets"]
+METHODS = ["blackout", "dasbs", "dnfs", "sgdd", "symmetric_diffusers", "unnormalised"]
 
 
-@pytest.mark.parametrize("name", PACKAGES)
+@pytest.mark.parametrize("name", [*PACKAGES, *(f"methods.{name}" for name in METHODS)])
 def test_every_public_name_is_there_and_hides_no_module(name):
     package = import_module(f"jumpbench.{name}")
     modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
