@@ -67,6 +67,11 @@ RUNS = {
     "graph_chains": partial(smoke, "dnfs/table1", "DMALA"),
     "energies": partial(smoke, "dnfs/table2", "EB-DNFS"),
     "discrepancy": partial(smoke, "dnfs/table2", "ED-Bern (here)"),
+    "design": partial(smoke, "sgdd/table3", "SGDD (beta=30)"),
+    "particles": partial(smoke, "sgdd/table3", "SMC"),
+    "twisted": partial(smoke, "sgdd/table3", "TDS"),
+    "fine_tuning": partial(smoke, "sgdd/table3", "DRAKES w/ KL"),
+    "oracle": lambda: smoke("sgdd/table3", "SMC").needs["guide"],
 }  # fmt: skip
 
 
@@ -117,6 +122,10 @@ def test_every_tensor_is_on_the_gpu(run, monkeypatch):
     monkeypatch.setattr("jumpbench.methods.dnfs.module.check_positive", lambda *args: None)
     monkeypatch.setattr("jumpbench.methods.unnormalised.base.check_target", lambda *args: None)
     monkeypatch.setattr("jumpbench.methods.blackout.module.trained_weights", lambda _: None)
+    monkeypatch.setattr("torch.autograd.grad", lambda loss, x: (torch.zeros_like(x) + loss,))
+    for name in ("learned_prior", "problems.design", "baselines.drakes"):
+        place = f"jumpbench.methods.sgdd.{name}.load_weights"
+        monkeypatch.setattr(place, lambda network, folder: network)
     monkeypatch.setattr(LostUnits, "load_state_dict", lambda *args: None)
     monkeypatch.setattr("torch.cuda.synchronize", lambda *args: None)
     config = run().config

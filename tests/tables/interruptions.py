@@ -42,6 +42,7 @@ TRAINED = {
     "SEDD": ("symmetric_diffusers/table5", "SEDD", None, []),
     "Blackout": ("blackout/exact", "Instantaneous loss, nearest", None, []),
     "DNFS": ("dnfs/exact", "DNFS", None, []),
+    "DRAKES": ("sgdd/table3", "DRAKES w/ KL", "Cost", ["trainer.max_steps=5"]),
     "tours": ("symmetric_diffusers/table4", "SymmetricDiffusers*", None, []),
 }
 
