@@ -1,12 +1,13 @@
 """Tiny methods and tables on which the engine is tested."""
 
+import hashlib
 import json
 import os
 import time
 from pathlib import Path
 
 import torch
-from lightning import LightningDataModule
+from lightning import Callback, LightningDataModule
 from torch.utils.data import DataLoader
 
 from jumpbench.artifacts import load_artifacts
@@ -101,6 +102,29 @@ class Walk(Method):
 
     def configure_optimizers(self):
         return torch.optim.Adam(self.parameters(), lr=0.1)
+
+
+class Curve(Callback):
+    """The losses of this process, and digests of its weights before and after, in a file."""
+
+    def __init__(self, folder) -> None:
+        self._folder, self._losses = Path(folder), []
+
+    def on_train_start(self, trainer, module):
+        self._start = digest(module)
+
+    def on_train_batch_end(self, trainer, module, outputs, batch, index):
+        loss = outputs["loss"] if outputs else trainer.callback_metrics["train/loss"]
+        self._losses.append(float(loss))
+
+    def on_train_end(self, trainer, module):
+        content = {"losses": self._losses, "start": self._start, "weights": digest(module)}
+        (self._folder / f"rank{trainer.global_rank}.json").write_text(json.dumps(content))
+
+
+def digest(module):
+    weights = b"".join(p.detach().numpy().tobytes() for p in module.parameters())
+    return hashlib.sha256(weights).hexdigest()
 
 
 EXPERIMENT = """\

@@ -98,6 +98,20 @@ class Method(LightningModule, ABC):
 
     # Training
 
+    def share(self, count: int, what: str) -> int:
+        """This process's part of a global count.
+
+        Raises:
+            UserError: the devices do not divide it.
+        """
+        world = self.trainer.world_size
+        if count % world:
+            raise UserError(
+                f"{what}={count} cannot be shared by {world} devices; choose trainer.devices so "
+                "that it divides"
+            )
+        return count // world
+
     @property
     def spent(self) -> Cost:
         """Network and energy evaluations of training so far, in states, over all processes."""

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -205,3 +206,15 @@ def test_density_models_are_judged_beside_their_floors():
     assert results["mmd@chains"] != results["mmd@flow"]
     assert results["nll_uniform"] == pytest.approx(22.181, abs=1e-3)
     assert method.artifacts["points"].shape == (200, 2)
+
+
+def test_persistent_chains_are_shared_out_over_devices():
+    objective = PersistentChains(LocallyBalanced(), chains=128)
+    method = EnergyModel(objective=objective, energy=BitEnergy, length=4)
+    method._trainer = SimpleNamespace(world_size=2)
+    method.on_fit_start()
+    method.on_fit_start()  # of a second training
+    assert objective.chains == 64
+    method._trainer = SimpleNamespace(world_size=3)
+    with pytest.raises(UserError, match=r"objective\.chains=128 cannot be shared by 3 devices"):
+        method.on_fit_start()

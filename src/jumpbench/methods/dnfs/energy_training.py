@@ -42,6 +42,8 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
         kwargs: of :class:`EnergyMethod`.
     """
 
+    unused_parameters = True  # a backward pass is of the flow or of the energy
+
     def __init__(
         self,
         energy: Callable[..., nn.Module],

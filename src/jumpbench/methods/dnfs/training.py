@@ -60,14 +60,8 @@ class FlowTraining(SeededNetworks, ABC):
 
     def on_fit_start(self) -> None:
         super().on_fit_start()
-        world = self.trainer.world_size
         for name, size in self._sizes.items():
-            if size % world:
-                raise UserError(
-                    f"{name}={size} cannot be shared by {world} devices; choose trainer.devices "
-                    "so that it divides"
-                )
-            setattr(self.learner, name, size // world)
+            setattr(self.learner, name, self.share(size, name))
 
     def on_train_start(self) -> None:
         super().on_train_start()

@@ -87,20 +87,6 @@ class TargetSampler(Method):
             torch.manual_seed(derive_seed(self.seed, name))
             return builder(**sizes)
 
-    def share(self, count: int, what: str) -> int:
-        """This process's part of a global count.
-
-        Raises:
-            UserError: the devices do not divide it.
-        """
-        world = self.trainer.world_size
-        if count % world:
-            raise UserError(
-                f"{what}={count} cannot be shared by {world} devices; choose trainer.devices so "
-                "that it divides"
-            )
-        return count // world
-
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "TargetSampler":
         if isinstance(self.target, nn.Module):
             self.target._apply(fn, recurse)

@@ -34,6 +34,12 @@ class EnergyModel(EnergyMethod):
     ) -> None:
         super().__init__(**kwargs)
         self.objective, self.optimizer = objective, optimizer
+        self._chains = getattr(objective, "chains", None)  # of persistent ones, over all processes
+
+    def on_fit_start(self) -> None:
+        super().on_fit_start()
+        if self._chains is not None:
+            self.objective.chains = self.share(self._chains, "objective.chains")
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return self.optimizer(self.energy.parameters())

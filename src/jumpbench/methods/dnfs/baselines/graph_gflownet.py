@@ -98,6 +98,13 @@ class GraphTrajectoryBalance(LawsOfGraphs):
             )
         self.network = self.seeded(network, "network", codes=CODES)
         self.optimizer, self.each = optimizer, each
+        self._each = each  # over all processes
+
+    def on_fit_start(self) -> None:
+        super().on_fit_start()
+        self.each = self.share(self._each, "trajectories a graph")
+        if self.each < 2:
+            raise UserError("the variance needs two trajectories a graph on every device")
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return self.optimizer(self.network.parameters())
