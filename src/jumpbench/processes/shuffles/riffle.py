@@ -1,11 +1,11 @@
 """Riffle shuffles (Gilbert-Shannon-Reeds) and a-shuffles, exact for any number of steps."""
 
 from collections.abc import Sequence
-from math import prod
 
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.random_words import random_bits
 from jumpbench.processes.permutations import compose, identity, inverse, rising_sequences
 from jumpbench.processes.shuffles.base import Shuffle, check_steps, check_times
 
@@ -115,13 +115,3 @@ def riffle(right: Tensor) -> Tensor:
     top_of_right = n - 1 - rights[..., -1:]
     to_the_right = rights.sub_(lefts).add_(top_of_right)
     return to_the_right.mul_(right).add_(lefts).long()
-
-
-def random_bits(shape: Sequence[int], generator: torch.Generator) -> Tensor:
-    """Independent fair bits, uint8, eight from every random byte."""
-    count = prod(shape)
-    words = torch.empty(-(-count // 64), dtype=torch.long, device=generator.device)
-    words.random_(-(2**63), None, generator=generator)
-    shifts = torch.arange(8, dtype=torch.uint8, device=generator.device).unsqueeze(-1)
-    bits = words.view(torch.uint8).bitwise_right_shift(shifts).bitwise_and_(1)
-    return bits.flatten()[:count].view(*shape)

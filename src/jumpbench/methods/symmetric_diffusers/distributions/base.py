@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from math import prod
 from typing import NamedTuple
 
 import torch
@@ -64,21 +63,6 @@ def exponentials_are_plain(scores: Tensor) -> bool:
         return False
     smallest, largest = scores.detach().aminmax()
     return max(-float(smallest), float(largest)) <= LARGEST_EXPONENT
-
-
-def log_exponential(shape: Sequence[int], generator: torch.Generator) -> Tensor:
-    """log E with E standard exponential, float32: ``-log E`` is a standard Gumbel variable.
-
-    ``E = -log(1 - u)`` with u of 31 random bits that keeps its relative precision near 0, where
-    the large Gumbel values are; two numbers are cut from one 64-bit draw, the generator being the
-    slow part on CPU.
-    """
-    count = prod(shape)
-    bits = torch.empty((count + 1) // 2, dtype=torch.long, device=generator.device)
-    bits.random_(-(2**63), None, generator=generator)
-    bits = bits.view(torch.int32)[:count].view(*shape).bitwise_and_(2**31 - 1)
-    minus_u = bits.float().add_(0.5).mul_(-(2.0**-31))
-    return minus_u.log1p_().neg_().log_()
 
 
 def check_width(width: int, keep: int | None) -> int:

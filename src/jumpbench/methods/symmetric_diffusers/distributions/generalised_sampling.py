@@ -6,9 +6,9 @@ from math import prod
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.random_words import log_exponential
 from jumpbench.methods.symmetric_diffusers.distributions.base import (
     exponentials_are_plain,
-    log_exponential,
 )
 from jumpbench.methods.symmetric_diffusers.distributions.generalised_likelihood import row_blocks
 

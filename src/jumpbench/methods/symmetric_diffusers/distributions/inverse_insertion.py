@@ -6,12 +6,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.random_words import log_exponential
 from jumpbench.methods.symmetric_diffusers.distributions.base import (
     Hypotheses,
     PermutationDistribution,
     as_scores,
     check_width,
-    log_exponential,
 )
 
 

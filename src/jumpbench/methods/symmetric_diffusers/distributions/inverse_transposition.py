@@ -7,12 +7,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from jumpbench.kernels.random_words import log_exponential
 from jumpbench.methods.symmetric_diffusers.distributions.base import (
     Hypotheses,
     PermutationDistribution,
     as_scores,
     check_width,
-    log_exponential,
 )
 
 
