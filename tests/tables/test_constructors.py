@@ -43,8 +43,8 @@ def test_own_modules_are_allowed(project, monkeypatch, tmp_path):
         ("method._target_=toys.Coni", "toys has no 'Coni'; did you mean 'Coin'"),
         ("method._target_=jumpbench.methods.nowhere.Coin", "has no 'nowhere'"),
         ("trainer.max_steps=abc", "takes a whole number for 'max_steps'"),
-        ("data.n=abc", "Steps takes a whole number for 'n'"),
-        ("data.missing=3", "Steps takes true or false for 'missing'"),
+        ("data.n=1.5", "Steps takes a whole number for 'n'"),
+        ("+data.batch_size=abc", "Steps takes a whole number for 'batch_size'"),
         ("+trainer.max_stepz=3", "Trainer has no argument 'max_stepz'; did you mean 'max_steps'"),
     ],
 )

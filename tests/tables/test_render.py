@@ -257,7 +257,8 @@ def test_latex_of_every_record_compiles_without_overfull_boxes(tmp_path):
     texts = [to_latex(recorded_view(load(t), read_record(t, scale))) for t, scale in records]
     assert len(texts) >= 10
     head = r"\documentclass{article}\usepackage{booktabs,graphicx,amssymb}\begin{document}"
-    (tmp_path / "all.tex").write_text("\n".join([head, *texts, r"\end{document}"]))
+    body = "\n\\clearpage\n".join(texts)  # a document of floats alone has no other place for them
+    (tmp_path / "all.tex").write_text("\n".join([head, body, r"\end{document}"]))
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
     assert done.returncode == 0, done.stdout[-2000:]
