@@ -2,10 +2,13 @@
 
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 
 import pytest
+import toys
 from filelock import FileLock
 
 from jumpbench.cli import main
@@ -55,9 +58,7 @@ def test_what_was_killed_is_tried_last_and_named(project, capsys, monkeypatch):
     table = ["table", "toy/coins", "scale=smoke", "rows=fair,biased", "columns=small n"]
     hungry = plan_run("toy/coin", ["method.bias=0.5"], 0).folder
     order = []
-    monkeypatch.setattr(
-        "toys.Coin.__init__", _noting(order, __import__("toys").Coin.__init__), raising=True
-    )
+    monkeypatch.setattr("toys.Coin.__init__", _noting(order, toys.Coin.__init__), raising=True)
     child = os.fork()
     if child == 0:  # dies as by a segmentation fault, in the first run
         monkeypatch.setattr("toys.Coin.draw", lambda *_: os._exit(9))
@@ -78,6 +79,43 @@ def _noting(order, build):
         build(self, bias, **more)
 
     return noted
+
+
+HUNGRY = "  - {name: hungry, overrides: [method.bias=0.7, method.n_samples=10000000000]}\n"
+
+
+def with_a_hungry_row(project):
+    """The table of coins with a first row that wants 37 GiB; the command that asks for it."""
+    path = project / "reproduce/toy/coins.yaml"
+    path.write_text(path.read_text().replace("rows:\n", f"rows:\n{HUNGRY}", 1))
+    chosen = ["scale=smoke", "rows=hungry,fair,biased", "columns=small n"]
+    return [sys.executable, "-m", "jumpbench.cli", "table", "toy/coins", *chosen]
+
+
+def test_a_run_that_gets_no_memory_fails_its_own_cells(project):
+    limit = 6 << 30  # of addresses: torch alone maps four
+    done = subprocess.run(
+        with_a_hungry_row(project), cwd=project, capture_output=True, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )  # fmt: skip
+    shown = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 1 and "memory" in shown and "Traceback" not in shown, shown
+    cells = toys.table_json(project)["cells"]
+    statuses = {c["row"]: c["status"] for c in cells if c["column"] == "small n"}
+    asked = {"hungry": "failed", "fair": "measured", "biased": "measured"}
+    assert asked.items() <= statuses.items()
+
+
+def test_killed_for_memory_in_every_call_a_run_keeps_no_other_from_being_made(project):
+    """SIGKILL while it draws, as from the kernel."""
+    coin = project / "conf/experiment/toy/coin.yaml"
+    coin.write_text(coin.read_text().replace("sleep: 0.0", "sleep: 0.0, doomed: 0.7"))
+    command = with_a_hungry_row(project)
+    calls = [subprocess.run(command, cwd=project, capture_output=True, text=True) for _ in "ab"]
+    assert [call.returncode for call in calls] == [-signal.SIGKILL] * 2
+    named = "its last attempt was killed (out of memory?); it is tried last"
+    assert named in " ".join((calls[1].stdout + calls[1].stderr).split())
+    assert (project / "trace").read_text().split("\n")[:-1] == ["0.7 0", "0.5 0", "0.9 0", "0.7 0"]
 
 
 def test_a_failure_is_no_kill(project):

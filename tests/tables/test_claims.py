@@ -60,6 +60,8 @@ def test_a_tie_an_unknown_spread_and_an_infinite_number_are_open(decide):
     check = {"compare": {"left": LEFT, "op": "<", "right": RIGHT}}
     assert decide(check, {A: (0.5, 0.0), B: (0.5, 0.0)})[0] is None
     assert "equal" in decide(check, {A: (0.5, 0.0), B: (0.5, 0.0)})[1]
+    holds, detail = decide(check, {A: (1.88e-15, 0.0), B: (0.0, 0.0)})
+    assert holds is None and "0 and 0" in detail and "e-15" not in detail
     for errors in ((None, None), (0.001, None), (None, 0.0)):
         holds, detail = decide(check, {A: (0.50, errors[0]), B: (0.51, errors[1])})
         assert holds is None and "no spread is known" in detail

@@ -59,6 +59,7 @@ def test_pairs_keep_the_rounding_of_the_published_number():
     ("left", "right"),
     [
         (Estimate(0.5, 0.0), Estimate(0.5, 0.0)),  # a tie
+        (Estimate(1.88e-15, 0.0), Estimate(0.0, 0.0)),  # a tie in float64
         (Estimate(0.5, None), Estimate(0.5 + 1e-9, None)),  # one seed each, no spread known
         (Estimate(0.50, 0.001), Estimate(0.51, None)),  # one side unknown is not zero
         (Estimate(0.5, 0.01), Estimate(None, lacking="missing")),

@@ -1,8 +1,18 @@
-"""The documented commands for several devices run, on two processes of a CPU."""
+"""Several devices, as two processes of a CPU: documented commands run, stopped runs go on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
+import torch
 
 from jumpbench.cli import main
+from jumpbench.tables.checkpoints import LAST
+from jumpbench.tables.plan import plan_run
 
 MANY = ["trainer.devices=2", "trainer.accelerator=cpu"]
 
@@ -13,3 +23,83 @@ def test_the_bridge_sampler_trains_on_two_devices(more, capsys):
     """Its steps train one of two networks; it says so itself, or the command line does."""
     chosen = ["rows=DASBS", "columns=beta_high=0.28", "method.chains_per_batch=64"]
     assert main(["table", "dasbs/table2", "scale=smoke", *chosen, *MANY, *more]) == 0
+
+
+def start(project, *overrides):
+    """A walk on two processes of a CPU, in a group of its own, as a shell starts it."""
+    command = [sys.executable, "-m", "jumpbench.cli", "run", "experiment=toy/walk", *overrides]
+    return subprocess.Popen(
+        command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+
+
+def until(condition, process, seconds=300):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end and process.poll() is None, process.communicate()[0]
+        time.sleep(0.01)
+
+
+def to_all(process, number):
+    os.killpg(process.pid, number)
+
+
+def to_the_parent(process, number):
+    os.kill(process.pid, number)
+
+
+@pytest.fixture
+def walk(project):
+    """A run on two processes, slow enough to be met in the middle, and one like it undisturbed."""
+    slow = [*MANY, "method.sleep=0.1", "checkpoint_every=1000", "++trainer.log_every_n_steps=1"]
+    return project, plan_run("toy/walk", slow), slow
+
+
+def walked(run):
+    """Its numbers and weights, from where it was made."""
+    values = json.loads((run.folder / "metrics.json").read_text())["metrics"]
+    last = torch.load(run.folder / "checkpoints" / LAST, weights_only=True)
+    return values["mean"], values["run/steps"], last["state_dict"]["position"].tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("signalled", "number"),
+    [(to_all, signal.SIGINT), (to_all, signal.SIGTERM), (to_the_parent, signal.SIGTERM)],
+)
+def test_asked_to_stop_all_processes_save_one_step_and_go_on_from_it(
+    walk, signalled, number, monkeypatch
+):
+    project, run, slow = walk
+    process = start(project, *slow)
+    until((run.folder / "training/metrics.csv").exists, process)
+    signalled(process, number)
+    shown = process.communicate(timeout=120)[0]
+    assert process.returncode == 130 and "call again" in shown, shown
+    saved = torch.load(run.folder / "checkpoints" / LAST, weights_only=True)
+    assert 0 < saved["global_step"] < 20
+    assert saved["other_processes"][0]["generators"].keys() == {"force/1"}
+    assert not (run.folder / "begun.json").exists()
+    assert main(["run", "experiment=toy/walk", *slow]) == 0
+    found = walked(run)
+    monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / "undisturbed"))
+    assert main(["run", "experiment=toy/walk", *slow]) == 0
+    assert walked(run) == found and found[1] == 20
+
+
+@pytest.mark.slow
+def test_killed_on_two_devices_a_run_goes_on_as_if_it_had_not_been(walk, monkeypatch):
+    project, _, slow = walk
+    often = [*slow, "checkpoint_every=3"]
+    run = plan_run("toy/walk", often)
+    process = start(project, *often)
+    until((run.folder / "checkpoints" / LAST).exists, process)
+    to_all(process, signal.SIGKILL)
+    process.communicate()
+    assert main(["run", "experiment=toy/walk", *often]) == 0
+    found = walked(run)
+    monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / "undisturbed"))
+    assert main(["run", "experiment=toy/walk", *often]) == 0
+    assert walked(run) == found

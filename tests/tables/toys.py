@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -62,10 +63,16 @@ class Heads(Evaluation):
 
 
 class Coin(Method):
-    """Mean of coin flips; ``trace`` counts how often the run was made."""
+    """Mean of coin flips; ``trace`` counts how often the run was made.
 
-    def __init__(self, bias=0.5, n_samples=1000, seed=0, sleep=0.0, fail="", source=None) -> None:
+    That of bias ``doomed`` is killed while it draws.
+    """
+
+    def __init__(
+        self, bias=0.5, n_samples=1000, seed=0, sleep=0.0, fail="", source=None, doomed=None
+    ) -> None:
         super().__init__(seed, Heads(source))
+        self.doomed = bias == doomed
         self.bias, self.n_samples, self.sleep, self.fail = bias, n_samples, sleep, fail
 
     def draw(self, batch, generator):
@@ -73,6 +80,8 @@ class Coin(Method):
             with open(trace, "a") as file:
                 file.write(f"{self.bias} {self.seed}\n")
         time.sleep(self.sleep)
+        if self.doomed:
+            os.kill(os.getpid(), signal.SIGKILL)
         if self.fail:
             raise RuntimeError(self.fail)
         flips = torch.rand(self.n_samples, generator=generator) < self.bias

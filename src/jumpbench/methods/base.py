@@ -12,6 +12,7 @@ from jumpbench.data.batches import batch_number, count_batches
 from jumpbench.errors import UserError
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.methods.judged import Judged
+from jumpbench.methods.processes import gather
 from jumpbench.methods.shards import Shard, Shards
 from jumpbench.samplers.cost import Cost, Meter
 from jumpbench.samplers.draws import Draws
@@ -127,23 +128,40 @@ class Method(LightningModule, ABC):
             torch.cuda.set_rng_state(states["cuda"].cpu(), self.device)
         self.shards.clear()
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["generators"] = {
-            **self._generator_states,
-            **{key: generator.get_state() for key, generator in self._generators.items()},
-        }
-        checkpoint["default_generators"] = {"cpu": torch.get_rng_state()}
+    def own_state(self) -> dict[str, Any]:
+        """What this process of a distributed run has for itself, part of every checkpoint.
+
+        Weights, and what Lightning keeps, are the same everywhere and do not belong here.
+        """
+        default = {"cpu": torch.get_rng_state()}
         if self.device.type == "cuda":
-            checkpoint["default_generators"]["cuda"] = torch.cuda.get_rng_state(self.device)
-        checkpoint["spent"] = {"network": self.meter.network, "energy": self.meter.energy}
+            default["cuda"] = torch.cuda.get_rng_state(self.device)
+        states = {key: generator.get_state() for key, generator in self._generators.items()}
+        return {
+            "generators": {**self._generator_states, **states},
+            "default_generators": default,
+            "spent": {"network": self.meter.network, "energy": self.meter.energy},
+        }
+
+    def restore_own(self, state: dict[str, Any]) -> None:
+        """Continue from :meth:`own_state`; called before weights are loaded."""
+        self._generators.clear()
+        self._generator_states = dict(state["generators"])
+        self._default_states = dict(state["default_generators"])
+        self.meter.network = int(state["spent"]["network"])
+        self.meter.energy = int(state["spent"]["energy"])
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        own = self.own_state()
+        if self._trainer is not None and self.trainer.world_size > 1:
+            checkpoint["other_processes"] = gather(own)[1:]
+        checkpoint.update(own)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self._generators.clear()
-        self._generator_states = dict(checkpoint.get("generators", {}))
-        self._default_states = dict(checkpoint.get("default_generators", {}))
-        spent = checkpoint.get("spent", {})
-        self.meter.network = int(spent.get("network", 0))
-        self.meter.energy = int(spent.get("energy", 0))
+        others = checkpoint.get("other_processes", [])
+        rank = self.global_rank if self._trainer is not None else 0
+        # A process that was not there before starts from what the first one had.
+        self.restore_own(others[rank - 1] if 0 < rank <= len(others) else checkpoint)
 
     # Testing
 

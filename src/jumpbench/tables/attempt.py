@@ -25,6 +25,7 @@ from omegaconf import OmegaConf
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
+from jumpbench.tables.interrupts import Interrupts
 from jumpbench.tables.store import (
     read_failure,
     read_json,
@@ -34,6 +35,8 @@ from jumpbench.tables.store import (
 )
 
 POLL_SECONDS = 0.5
+STOPPED = 130
+"""Exit status of a process that was asked to stop, as of one that SIGINT ended in a shell."""
 
 
 class Outcome(enum.Enum):
@@ -163,7 +166,7 @@ def _make_in_processes(job: Job, watch: Any) -> Ended:
     progress = job.folder / "progress.json"
     progress.unlink(missing_ok=True)
     command = [sys.executable, "-m", "jumpbench.tables.execute", str(job.folder), "--held"]
-    with (job.folder / "output.txt").open("ab") as output:
+    with Interrupts(), (job.folder / "output.txt").open("ab") as output:
         child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         try:
             while child.poll() is None:
@@ -178,6 +181,8 @@ def _make_in_processes(job: Job, watch: Any) -> Ended:
             raise
         finally:
             progress.unlink(missing_ok=True)
+    if child.returncode == STOPPED:
+        raise KeyboardInterrupt
     if child.returncode == 0 and read_metrics(job.folder) is not None:
         return Ended(Outcome.FINISHED)
     ended = f"its process ended with status {child.returncode} (see {job.folder / 'log.txt'})"

@@ -12,7 +12,6 @@ import torch
 from lightning import LightningModule, Trainer
 from lightning.fabric.plugins import TorchCheckpointIO
 from lightning.pytorch.callbacks import Checkpoint
-from lightning.pytorch.utilities.exceptions import SIGTERMException
 
 from jumpbench.errors import UserError
 from jumpbench.files import disk_errors, make_folder
@@ -78,17 +77,28 @@ class SaveCheckpoints(Checkpoint):
     """Saves every so many steps, every so many minutes, and when the run is asked to stop.
 
     Behind a step that is followed by a validation it waits for that: what a module concludes from
-    its validation (in ``on_validation_epoch_end`` at the latest) belongs to the step.
+    its validation (in ``on_validation_epoch_end`` at the latest) belongs to the step. What it
+    concludes from the step itself must be there before ``on_train_batch_end`` of the module, which
+    Lightning calls behind this one.
+
+    Several processes agree about once a second whether one of them was asked to stop, and on the
+    time, which is that of the first.
     """
 
     def __init__(self, folder: Path, steps: int, minutes: float, interrupts: Interrupts) -> None:
         self._path = folder / LAST
         self._steps, self._seconds, self._interrupts = steps, 60.0 * minutes, interrupts
         self._saved_step, self._saved_time, self._waits = -1, time.monotonic(), False
+        self._asked = False  # all processes know that one was
+        self._agree_at, self._agreed = 0, (0, time.monotonic())  # at step, at time
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._saved_step, self._saved_time = trainer.global_step, time.monotonic()
-        self._interrupts.training = trainer.world_size == 1
+        self._agree_at, self._agreed = (
+            trainer.global_step + 1,
+            (trainer.global_step, time.monotonic()),
+        )
+        self._interrupts.training = True
 
     def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
         if not self._is_due(trainer):
@@ -106,28 +116,36 @@ class SaveCheckpoints(Checkpoint):
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._interrupts.training = False
 
-    def on_exception(
-        self, trainer: Trainer, pl_module: LightningModule, exception: BaseException
-    ) -> None:
-        between_steps = isinstance(exception, SIGTERMException)
-        if between_steps and trainer.training and trainer.global_step > self._saved_step:
-            self._save(trainer)
-
     def _is_due(self, trainer: Trainer) -> bool:
         step = trainer.global_step
         if step == self._saved_step:  # a step of accumulated gradients is not over
             return False
-        late = self._seconds > 0 and time.monotonic() - self._saved_time >= self._seconds
-        if trainer.world_size > 1 and self._seconds > 0:
-            late = trainer.strategy.broadcast(late) if step % 10 == 0 else False
         by_step = step // self._steps > self._saved_step // self._steps
-        return by_step or late or self._interrupts.requested
+        late = self._seconds > 0 and time.monotonic() - self._saved_time >= self._seconds
+        if trainer.world_size > 1:
+            late = self._agree(trainer, late)
+        else:
+            self._asked = self._interrupts.requested
+        return by_step or late or self._asked
+
+    def _agree(self, trainer: Trainer, late: bool) -> bool:
+        """Whether it is late by the clock of the first process; learns whether one was asked."""
+        step = trainer.global_step
+        if step < self._agree_at:
+            return False
+        before, then = self._agreed
+        pace = (step - before) / max(time.monotonic() - then, 1e-3)  # steps a second
+        strategy = trainer.strategy
+        late, ahead = strategy.broadcast((late, min(max(int(pace), 1), 1000)))
+        self._asked = strategy.reduce_boolean_decision(self._interrupts.requested, all=False)
+        self._agree_at, self._agreed = step + ahead, (step, time.monotonic())
+        return late
 
     def _save(self, trainer: Trainer) -> None:
         trainer.save_checkpoint(self._path)
         self._saved_step, self._saved_time = trainer.global_step, time.monotonic()
         self._waits = False
-        if self._interrupts.requested:
+        if self._asked:
             raise KeyboardInterrupt
 
 

@@ -18,7 +18,13 @@ from typing import Any
 from jumpbench.errors import UserError
 from jumpbench.tables.cells import Cell, by_place
 from jumpbench.tables.checks import Check, Place
-from jumpbench.tables.comparisons import Contrast, Estimate, holm, two_sided_level
+from jumpbench.tables.comparisons import (
+    Contrast,
+    Estimate,
+    holm,
+    significant,
+    two_sided_level,
+)
 from jumpbench.tables.language import Claim, Scale, Table
 
 Source = Callable[[str, str, str], Estimate]
@@ -219,7 +225,7 @@ class _Builder:
                 terms.append((-weight, self.source(at.behind, column, metric)))
             terms = tuple(term for term in terms if term[0])
             contrast = Contrast(terms, 0.0, "")
-            slope = "" if contrast.lacking else f": {contrast.gap:.3g} a column"
+            slope = "" if contrast.lacking else f": {significant(contrast.gap, 3)} a column"
             words = f"{at.row} falls behind {at.behind} from {columns[0]} to {columns[-1]}"
             yield Contrast(terms, 0.0, f"{words} ({metric}){slope}")
 
@@ -250,7 +256,7 @@ class _Builder:
 def _pair(a: Estimate, b: Estimate, factor: float = 1.0) -> str:
     if a.value is None or b.value is None:
         return ""
-    return f": {a.value:.4g} and {factor * b.value:.4g}"
+    return f": {significant(a.value)} and {significant(factor * b.value)}"
 
 
 def _shared(left: Place, right: Place | float, a: str, sign: str, b: str) -> str:

@@ -11,6 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import stdev
 
+ROUNDING = 1e-12
+"""Below this a difference is what float64 makes of none, and so is a number beside 1."""
+
+
+def significant(value: float, digits: int = 4) -> str:
+    """So many significant digits; what is rounding error is zero."""
+    return f"{0.0 if abs(value) < ROUNDING else value:.{digits}g}"
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -51,7 +59,7 @@ class Contrast:
     @property
     def is_tie(self) -> bool:
         size = sum(abs(w * e.value) for w, e in self.terms if e.value is not None)
-        return abs(self.gap) <= 1e-12 * (size + abs(self.constant))
+        return abs(self.gap) <= ROUNDING * max(1.0, size + abs(self.constant))
 
     def error(self) -> tuple[float | None, float]:
         """Standard error of the gap (None if some part is unknown) and degrees of freedom."""

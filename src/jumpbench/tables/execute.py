@@ -102,6 +102,7 @@ class _RunJob:
             Budget,
             FiniteTraining,
             FitClock,
+            HearSignals,
             ReportProgress,
             TrainingLog,
         )
@@ -123,7 +124,7 @@ class _RunJob:
         self.clock = FitClock()
         callbacks = [*instantiate(settings.pop("callbacks", None) or [], _convert_="all")]
         plugins = [*instantiate(settings.pop("plugins", None) or [], _convert_="all")]
-        callbacks.append(self.clock)
+        callbacks += [self.clock, HearSignals(interrupts)]
         if self.watch is not None:
             callbacks.append(ReportProgress(self.watch))
         if "fit" in self.config["stages"]:
@@ -251,7 +252,7 @@ def main() -> int:
     line in every process, which a table's cannot be; ``--held`` says that the caller holds the
     run's lock.
     """
-    from jumpbench.tables.attempt import Job, Outcome, attempt, make_here
+    from jumpbench.tables.attempt import STOPPED, Job, Outcome, attempt, make_here
 
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
@@ -262,7 +263,7 @@ def main() -> int:
     try:
         ended = make_here(job) if asked.held else attempt(job)
     except KeyboardInterrupt:
-        return 130
+        return STOPPED
     if ended.outcome is not Outcome.FINISHED:
         print(f"error: {ended.message}", file=sys.stderr)
     return 0 if ended.outcome is Outcome.FINISHED else 1

@@ -7,6 +7,7 @@ from typing import Any
 
 from jumpbench.paths import SWEEP
 from jumpbench.tables.cells import Cell
+from jumpbench.tables.comparisons import ROUNDING
 from jumpbench.tables.language import Metric, Scale, Table
 
 MARKS = {"match": "≈", "better": "▲", "worse": "▼"}
@@ -117,13 +118,13 @@ class Block:
 def number(value: float | str | None, digits: int) -> str:
     """Fixed digits in the readable range, scientific notation outside it.
 
-    What is rounding error beside any printable number (1e-12) is zero.
+    What is rounding error beside any printable number is zero.
     """
     if value is None:
         return ""
     if isinstance(value, str):
         return value
-    if abs(value) < 1e-12:
+    if abs(value) < ROUNDING:
         return f"{0.0:.{digits}f}"
     if abs(value) < 0.5 * 10.0**-digits or abs(value) >= 1e6:
         return f"{value:.2e}"

@@ -11,6 +11,7 @@ from lightning import Callback, LightningModule, Trainer
 
 from jumpbench.errors import Diverged, UserError
 from jumpbench.files import disk_errors, make_folder, write_atomic
+from jumpbench.tables.interrupts import Interrupts
 
 
 class Watch(Protocol):
@@ -42,6 +43,19 @@ class FitClock(Callback):
 
     def load_state_dict(self, state_dict: dict[str, float]) -> None:
         self._before = float(state_dict["seconds"])
+
+
+class HearSignals(Callback):
+    """Gives signals back to ``interrupts``, once Lightning has put its handler in front."""
+
+    def __init__(self, interrupts: Interrupts) -> None:
+        self._interrupts = interrupts
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._interrupts.hear_alone()
+
+    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._interrupts.hear_alone()
 
 
 class ReportProgress(Callback):

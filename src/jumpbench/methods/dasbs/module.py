@@ -93,6 +93,7 @@ class DASBS(TargetSampler):
         self.stages = Stages(self.controller.steps, 0 if self.memoryless else self.corrector.steps)
         self.probes = probes
         self.curves: dict[str, float] = {}
+        self._pairs: dict[str, Any] = {}  # of a process but the first, until training goes on
         for matcher in self.matchers.values():
             matcher.compile_with(compiler)
         # Every process of a distributed run keeps the pairs that it simulated.
@@ -258,6 +259,22 @@ class DASBS(TargetSampler):
         return self.corrector.corrector_loss(
             network, pairs, start_ratios, self.reference, self.generator("train")
         )
+
+    def own_state(self) -> dict[str, Any]:
+        own = super().own_state()
+        if self.global_rank > 0:  # the first process's pairs are among the module's buffers
+            own["pairs"] = {n: m.buffer.state_dict() for n, m in self.matchers.items()}
+        return own
+
+    def restore_own(self, state: dict[str, Any]) -> None:
+        super().restore_own(state)
+        self._pairs = dict(state.get("pairs", {}))
+
+    def on_train_start(self) -> None:
+        super().on_train_start()
+        pairs, self._pairs = self._pairs, {}
+        for name, buffer in pairs.items():
+            self.matchers[name].buffer.load_state_dict(buffer)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         super().on_save_checkpoint(checkpoint)

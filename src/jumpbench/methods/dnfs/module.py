@@ -120,15 +120,17 @@ class DNFS(FlowTraining, NetworkSampler):
     def on_train_start(self) -> None:
         super().on_train_start()
         if self.global_step == 0:
-            self._probe()
+            self._probe(0)
 
-    def on_train_batch_end(self, outputs: Any, batch: Any, batch_idx: int) -> None:
-        self._probe()
+    def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
+        super().optimizer_step(*args, **kwargs)
+        # Not in on_train_batch_end: the checkpoint of this step is written before that.
+        self._probe(self.global_step + 1)
 
-    def _probe(self) -> None:
-        if self.global_step not in self.probe_at:
+    def _probe(self, step: int) -> None:
+        if step not in self.probe_at:
             return
-        stage = self.probe_at.index(self.global_step)
+        stage = self.probe_at.index(step)
         times = time_grid(self.n_steps_test, self.device)
         for probe in self.probes:
             for name, value in probe(self.network, self.target, times).items():

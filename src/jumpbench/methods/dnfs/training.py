@@ -115,16 +115,16 @@ class FlowTraining(SeededNetworks, ABC):
         curves = {name: torch.tensor(values) for name, values in self.curves.items()}
         return super().further_artifacts() | ({"curves": curves} if curves else {})
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        super().on_save_checkpoint(checkpoint)
-        checkpoint["flow"] = {
+    def own_state(self) -> dict[str, Any]:
+        flow = {
             "learner": self.learner.plain(),
             "curves": self.curves,
             "losses": [float(loss) for loss in self._losses],
         }
+        return super().own_state() | {"flow": flow}
 
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        super().on_load_checkpoint(checkpoint)
-        kept = checkpoint["flow"]
+    def restore_own(self, state: dict[str, Any]) -> None:
+        super().restore_own(state)
+        kept = state["flow"]
         self._stored, self.curves = kept["learner"], kept["curves"]
         self._losses = [torch.tensor(loss, device=self.device) for loss in kept["losses"]]

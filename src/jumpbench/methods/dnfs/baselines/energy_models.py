@@ -57,14 +57,13 @@ class EnergyModel(EnergyMethod):
         drawn = self.chains(batch, generator) if self.kernel else Draws(batch, None, Cost())
         return {"chains": Draws(drawn.samples, None, drawn.cost, likelihood)}
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        super().on_save_checkpoint(checkpoint)
-        checkpoint["chains"] = getattr(self.objective, "states", None)
+    def own_state(self) -> dict[str, Any]:
+        return super().own_state() | {"chains": getattr(self.objective, "states", None)}
 
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        super().on_load_checkpoint(checkpoint)
-        if checkpoint.get("chains") is not None:
-            self.objective.states = checkpoint["chains"].to(self.device)
+    def restore_own(self, state: dict[str, Any]) -> None:
+        super().restore_own(state)
+        if state["chains"] is not None:
+            self.objective.states = state["chains"].to(self.device)
 
 
 def trained_energy(
