@@ -226,6 +226,7 @@ def test_denoising_times_stop_before_the_variance_explodes(bridge):
     """Targets are +-log A(t,1)/B(t,1) or 0, largest at the latest time, for both networks."""
     generator = torch.Generator().manual_seed(4)
     start, end = torch.randint(3, (2, 4000, 2), generator=generator)
+    assert DenoisingMatching().latest == 0.99  # of the released code
     matching, pairs = DenoisingMatching(latest=0.8), Pairs(start, end)
     arguments = (pairs, 4, lambda x: None, bridge.reference, generator)
     t, _, controller = matching.controller(*arguments)
