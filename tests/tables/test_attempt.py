@@ -118,6 +118,18 @@ def test_killed_for_memory_in_every_call_a_run_keeps_no_other_from_being_made(pr
     assert (project / "trace").read_text().split("\n")[:-1] == ["0.7 0", "0.5 0", "0.9 0", "0.7 0"]
 
 
+@pytest.mark.parametrize("name", ["log.txt", "training", "checkpoints"])
+def test_a_link_in_a_runs_folder_is_not_followed(project, name):
+    victim = project / "victim"
+    victim.write_text("mine")
+    packed = job()
+    packed.folder.mkdir(parents=True)
+    (packed.folder / name).symlink_to(victim)
+    ended = attempt(packed)
+    assert ended.outcome is Outcome.FAILED and f"{name} is a link" in ended.message
+    assert victim.read_text() == "mine"
+
+
 def test_a_failure_is_no_kill(project):
     bad = job("method.fail=boom")
     attempt(bad)

@@ -146,9 +146,24 @@ def make_here(job: Job, watch: Any = None) -> Ended:
     return Ended(Outcome.FINISHED)
 
 
+WRITTEN = ("log.txt", "output.txt", "training", "checkpoints", "draws", "figures")
+
+
+def refuse_links(folder: Path) -> None:
+    """A run writes into its own folder, also where somebody else packed that.
+
+    Raises:
+        UserError: a file or folder that it adds to is a link.
+    """
+    for name in WRITTEN:
+        if (folder / name).is_symlink():
+            raise UserError(f"{folder / name} is a link, which no run makes; delete it")
+
+
 def _make(job: Job, watch: Any) -> Ended:
     from jumpbench.tables.devices import world_size
 
+    refuse_links(job.folder)
     begun = job.folder / "begun.json"
     write_json(begun, {"pid": os.getpid(), "host": socket.gethostname(), "time": time.time()})
     try:
