@@ -158,6 +158,30 @@ def test_no_validation_is_forgotten_or_repeated_wherever_training_stops(project,
         assert {k: metrics(run)[k] for k in expected} == expected, stop
 
 
+def test_no_checkpoint_falls_between_accumulated_gradients(project, monkeypatch):
+    """Each is due by time; a run that stops between two batches of a step repeats the step."""
+    chosen = [
+        "experiment=toy/walk", "data.n=1000", "++trainer.accumulate_grad_batches=3",
+        "trainer.max_steps=6", "checkpoint_every=1000", "checkpoint_minutes=0.000001",
+    ]  # fmt: skip
+    whole, batches = toys.Walk.training_step, []
+    assert main(["run", *chosen]) == 0
+    run = plan_run("toy/walk", chosen[1:])
+    expected = metrics(run)["mean"]
+    for path in (run.folder / "metrics.json", run.folder / "checkpoints" / LAST):
+        path.unlink()
+
+    def stops(self, *rest):
+        batches.append(self.global_step)
+        return 1 / 0 if batches == [0, 0, 0, 1, 1] else whole(self, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(toys.Walk, "training_step", stops)
+        assert main(["run", *chosen]) == 1
+    assert main(["run", *chosen]) == 0
+    assert metrics(run)["mean"] == expected
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_asked_to_stop_training_saves_where_it_is(project, number):
     walk = project / "conf/experiment/toy/walk.yaml"

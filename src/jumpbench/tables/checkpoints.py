@@ -88,11 +88,13 @@ class SaveCheckpoints(Checkpoint):
     def __init__(self, folder: Path, steps: int, minutes: float, interrupts: Interrupts) -> None:
         self._path = folder / LAST
         self._steps, self._seconds, self._interrupts = steps, 60.0 * minutes, interrupts
+        self._step = -1  # of the batch before
         self._saved_step, self._saved_time, self._waits = -1, time.monotonic(), False
         self._asked = False  # all processes know that one was
         self._agree_at, self._agreed = 0, (0, time.monotonic())  # at step, at time
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._step = trainer.global_step
         self._saved_step, self._saved_time = trainer.global_step, time.monotonic()
         self._agree_at, self._agreed = (
             trainer.global_step + 1,
@@ -101,7 +103,8 @@ class SaveCheckpoints(Checkpoint):
         self._interrupts.training = True
 
     def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
-        if not self._is_due(trainer):
+        step, self._step = self._step, trainer.global_step
+        if step == self._step or not self._is_due(trainer):  # accumulated gradients are no step
             return
         loop = trainer.fit_loop
         if loop.epoch_loop._should_check_val_fx(loop._data_fetcher):
@@ -118,8 +121,6 @@ class SaveCheckpoints(Checkpoint):
 
     def _is_due(self, trainer: Trainer) -> bool:
         step = trainer.global_step
-        if step == self._saved_step:  # a step of accumulated gradients is not over
-            return False
         by_step = step // self._steps > self._saved_step // self._steps
         late = self._seconds > 0 and time.monotonic() - self._saved_time >= self._seconds
         if trainer.world_size > 1:
