@@ -91,6 +91,7 @@ TRAINED = {
     ),
     "regression": Trained("sgdd/table3", "DRAKES w/ KL", need="Regression"),
     "DRAKES": Trained("sgdd/table3", "DRAKES w/ KL"),
+    "VQ autoencoder": Trained("sgdd/table8", "*", need="VqTraining"),
     "Blackout": Trained("blackout/exact", "Instantaneous loss, nearest", NINE),
     "Blackout images": Trained(
         "blackout/train", overrides=(*IMAGES, "network=small_unet", "grid.steps=20")

@@ -25,6 +25,7 @@ def test_no_method_concludes_anything_behind_the_checkpoint_of_its_step():
         assert "on_train_batch_end" not in vars(kind), kind
 
 
+@pytest.mark.slow
 def test_every_trained_class_is_interrupted():
     made = {
         place.run(*SHORT).config["method"]["_target_"].split(".")[-1] for place in TRAINED.values()
