@@ -190,22 +190,3 @@ def curves(
         plt.close(figure)
         return None
     return figure
-
-
-def heat_map(filled: Filled, metric: str, xlabel: str = "", ylabel: str = "") -> Any:
-    """Rows by columns of one metric as colours; cells without a number stay empty."""
-    import matplotlib.pyplot as plt
-    import numpy as np
-
-    values = [[filled.value(r, c, metric) for c in filled.columns] for r in filled.rows]
-    grid = np.array(values, dtype=float)  # None is NaN
-    if np.isnan(grid).all():
-        return None
-    size = (1.6 + 0.3 * len(filled.columns), 1.0 + 0.3 * len(filled.rows))
-    figure, axis = plt.subplots(figsize=size, layout="constrained")
-    image = axis.imshow(grid, aspect="auto")
-    axis.set_xticks(range(len(filled.columns)), filled.columns, rotation=90)
-    axis.set_yticks(range(len(filled.rows)), filled.rows)
-    axis.set(xlabel=xlabel, ylabel=ylabel)
-    figure.colorbar(image, label=filled.table.metrics[metric].label or metric)
-    return figure
