@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jumpbench.errors import UserError
+from jumpbench.errors import UserError, innermost
 from jumpbench.files import disk_errors, make_folder
 from jumpbench.tables.cells import Cell
 from jumpbench.tables.grid import GridCell
@@ -110,7 +110,8 @@ def draw(filled: Filled, folder: Path, runs: Sequence[str]) -> list[Path]:
             raise
         except Exception as error:  # whatever a figure function or a damaged file raises
             failed = True
-            words = visible(f"{type(error).__name__}: {error}".splitlines()[0])
+            cause = innermost(error)
+            words = visible(f"{type(cause).__name__}: {cause}".splitlines()[0])
             print(f"figure '{name}' of {filled.table.id} is not drawn: {words}", file=sys.stderr)
             continue
         if path is not None:

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from rich.progress import track
+
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import outputs_root
+from jumpbench.tables.console import console
 from jumpbench.tables.figures import Filled, draw
 from jumpbench.tables.language import Table
 from jumpbench.tables.layout import View
@@ -34,7 +37,10 @@ def write_page(stamp: str = "") -> Path:
         UserError: no table has been made or recorded.
     """
     damaged: list[tuple[str, str]] = []
-    tables = [found for name in shown() if (found := _variants(name, damaged))]
+    out = console(stderr=True)
+    quiet = bool(stamp) or not out.is_terminal
+    names = track(shown(), "tables", console=out, transient=True, disable=quiet)
+    tables = [found for name in names if (found := _variants(name, damaged))]
     if not tables and not damaged:
         raise UserError("no table has been made yet; make one with: jumpbench table SLUG/TABLE")
     path = page_file()
