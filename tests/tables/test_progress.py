@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 
 from jumpbench.tables import progress
 from jumpbench.tables.plan import plan_run
@@ -53,6 +54,34 @@ def test_the_time_of_all_runs_is_that_of_the_present_and_of_those_to_come(projec
     assert lines[1].startswith(f"{runs[0].id}: fit 981/1000, 19 s left")  # a minute has passed
     assert lines[2].startswith("done 1/3") and lines[2].endswith("in 1 min 50 s")
     assert lines[3] == f"started 2/3: {runs[1].id} (walk 1)"
+
+
+def test_runs_that_are_made_at_once_have_a_line_each(project, clock, monkeypatch):
+    screen = Console(file=io.StringIO(), force_terminal=True, width=100, color_system=None)
+    monkeypatch.setattr(progress, "console", lambda stderr: screen)
+    runs = [plan_run("toy/walk", seed=seed) for seed in range(4)]
+    terminal = Terminal(runs, lambda: None, {run.hash: f"walk {run.seed}" for run in runs})
+
+    def shown():
+        screen.file.truncate(screen.file.seek(0))
+        screen.print(terminal._progress.get_renderable())
+        return [line.strip() for line in screen.file.getvalue().splitlines() if line.strip()]
+
+    for run in runs[:2]:
+        terminal.started(run)
+        terminal.progress(run, "fit", 100, 1000)
+    clock[0] = 10.0
+    for run, done in zip(runs, (110, 120), strict=False):  # 890 s and 440 s left
+        terminal.progress(run, "fit", done, 1000)
+    assert terminal._left() == pytest.approx((890 + 440 + 2 * 750) / 2)  # 1,000 s and 500 s a run
+    everything, first, second = shown()
+    assert "0/4, 2 running, about 23 min 35 s left" in everything
+    assert "walk 0" in first and "fit 110/1000, 14 min 50 s left" in first
+    assert "walk 1" in second and "fit 120/1000, 7 min 20 s left" in second
+    terminal.finished(runs[0])
+    terminal.failed(runs[1], "broken")
+    (everything,) = shown()
+    assert "2/4, 1 failed" in everything
 
 
 def command(project, text, **changed):

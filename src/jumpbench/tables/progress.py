@@ -6,7 +6,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from jumpbench.tables.console import console, words
 from jumpbench.tables.plan import Run
@@ -87,7 +94,7 @@ class Terminal:
         self._all = self._progress.add_task(
             "all runs", total=max(len(runs), 1), state=self._state()
         )
-        self._now = self._progress.add_task("", total=None, visible=False, state="")
+        self._lines: dict[str, TaskID] = {}  # of the runs that are being made, by hash
 
     def __enter__(self) -> "Terminal":
         self._progress.start()
@@ -99,14 +106,22 @@ class Terminal:
     def _name(self, run: Run) -> str:
         return self._names.get(run.hash, run.name)
 
+    def _line_of(self, run: Run) -> TaskID:
+        """The line of a run in the display; a new one if it has none."""
+        if run.hash not in self._lines:
+            self._lines[run.hash] = self._progress.add_task(self._name(run), total=None, state="")
+        return self._lines[run.hash]
+
     def _state(self) -> str:
         made = self._done + self._failed
         text = f"{made}/{self._total}" + (f", {self._failed} failed" if self._failed else "")
+        text += f", {len(self._paces)} running" if len(self._paces) > 1 else ""
         left = self._left()
         return text + (f", about {_duration(left)} left" if left and left >= 1 else "")
 
     def _left(self) -> float | None:
-        """Seconds until all runs are made: the present ones', and as long for each further one."""
+        """Seconds until all runs are made: the present ones', and as long for each further one, as
+        many at a time as there are now."""
         waiting = self._total - self._done - self._failed - len(self._paces)
         running = [pace.left() for pace in self._paces.values()]
         whole = [w for pace in self._paces.values() if (w := pace.whole())]
@@ -114,14 +129,14 @@ class Terminal:
         if any(left is None for left in running) or (waiting and not lengths):
             return None
         each = sum(lengths) / len(lengths) if lengths else 0.0
-        return sum(left for left in running if left is not None) + waiting * each
+        present = [left for left in running if left is not None]
+        work = sum(present) + waiting * each
+        return max([work / max(len(present), 1), *present])
 
     def started(self, run: Run) -> None:
         now = time.monotonic()
         self._paces[run.hash], self._told[run.hash] = Pace(now), now
-        self._progress.reset(
-            self._now, description=self._name(run), visible=True, total=None, state=""
-        )
+        self._line_of(run)
         if self._plain:
             self._line(f"started {self._done + self._failed + 1}/{self._total}: {run.id}"
                        f" ({self._name(run)})")  # fmt: skip
@@ -135,13 +150,14 @@ class Terminal:
         if self._plain and pace.last_at - self._told.get(run.hash, 0.0) >= PLAIN_SECONDS:
             self._told[run.hash] = pace.last_at
             self._line(f"{run.id}: {state}")
-        self._progress.update(self._now, completed=done, total=total, state=state)
+        self._progress.update(self._line_of(run), completed=done, total=total, state=state)
         share = self._done + self._failed + sum(p.share for p in self._paces.values())
         self._progress.update(self._all, completed=share, state=self._state())
 
     def _ended(self, run: Run) -> None:
         self._paces.pop(run.hash, None)
-        self._progress.update(self._now, visible=False)
+        if (line := self._lines.pop(run.hash, None)) is not None:
+            self._progress.remove_task(line)
         made = self._done + self._failed
         self._progress.update(self._all, completed=made, state=self._state())
         self._after()
