@@ -71,7 +71,7 @@ def _panel(
         errors = [cell.std or cell.uncertainty or 0.0 for cell in cells.values()]
         axis.bar(
             at, heights, wide, yerr=errors, label=row, color=colours[i % len(colours)],
-            error_kw={"lw": 0.8, "capsize": 1.5},
+            error_kw={"lw": 0.8, "capsize": 1.5, "ecolor": "0.35"},
         )  # fmt: skip
         numbers += heights
         for x, cell in zip(at, cells.values(), strict=True):

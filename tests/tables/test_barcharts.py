@@ -1,0 +1,91 @@
+"""Bars stand at what was measured, lines at what was printed."""
+
+import dataclasses
+
+import pytest
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+
+from jumpbench.tables import barcharts, figures
+from jumpbench.tables.cells import Cell
+from jumpbench.tables.figures import Filled
+from jumpbench.tables.language import Metric
+from jumpbench.tables.spec import load
+
+MEASURED = {("fair", "small n"): 0.5, ("biased", "small n"): 0.75, ("fair", "large n"): 0.25}
+
+
+@pytest.fixture
+def filled(project):
+    """Two rows and two columns, one cell of them not run; the paper printed one number."""
+    table = load("toy/coins")
+    cells = [
+        Cell(row, column, "mean", measured=value, std=0.125, n_seeds=2, status="measured",
+             paper=0.625 if (row, column) == ("fair", "small n") else None)
+        for (row, column), value in MEASURED.items()
+    ]  # fmt: skip
+    cells.append(Cell("biased", "large n", "mean"))
+    return lambda scale: Filled(table, (), cells, scale)
+
+
+def bars_of(figure: Figure):
+    """(axes, {row: heights}) of a figure with one panel."""
+    (axis,) = figure.axes
+    groups = [c for c in axis.containers if not isinstance(c, ErrorbarContainer)]
+    return axis, {group.get_label(): [bar.get_height() for bar in group] for group in groups}
+
+
+def test_bars_are_the_numbers_with_their_spread(filled):
+    axis, heights = bars_of(barcharts.bars(filled("paper")))
+    assert heights == {"fair": [0.5, 0.25], "biased": [0.75]}
+    assert [tick.get_text() for tick in axis.get_xticklabels()] == ["small n", "large n"]
+    (fair, _) = [c for c in axis.containers if isinstance(c, ErrorbarContainer)]
+    ends = [segment[:, 1].tolist() for segment in fair[2][0].get_segments()]
+    assert ends == [[0.375, 0.625], [0.125, 0.375]]
+    printed = [line for line in axis.lines if line.get_color() == "black" and line.get_lw() > 1]
+    (line,) = printed  # one published number, drawn across its bar
+    assert list(line.get_ydata()) == [0.625, 0.625]
+    group = next(c for c in axis.containers if c.get_label() == "fair")
+    left = group[0].get_x()
+    assert list(line.get_xdata()) == pytest.approx([left, left + group[0].get_width()])
+
+
+def test_a_miniature_draws_no_published_number(filled):
+    small = filled("small")
+    scale = dataclasses.replace(small.table.scales["small"], compare=None)
+    small.table = dataclasses.replace(small.table, scales={"small": scale})
+    again = Filled(small.table, (), small.cells, "small")
+    axis, _ = bars_of(barcharts.bars(again))
+    assert not [line for line in axis.lines if line.get_color() == "black" and line.get_lw() > 1]
+
+
+def test_numbers_far_apart_are_logarithmic_and_none_is_no_figure(filled):
+    paper = filled("paper")
+    far = [dataclasses.replace(c, measured=c.measured and c.measured**20) for c in paper.cells]
+    axis, _ = bars_of(barcharts.bars(Filled(paper.table, (), far, "paper")))
+    assert axis.get_yscale() == "log"
+    none = [dataclasses.replace(c, measured=None, status="missing") for c in paper.cells]
+    assert barcharts.bars(Filled(paper.table, (), none, "paper")) is None
+    assert barcharts.heatmap(Filled(paper.table, (), none, "paper"), "mean") is None
+
+
+def test_a_heat_map_has_each_number_in_its_square(filled):
+    figure = barcharts.heatmap(filled("paper"), "mean")
+    axis = figure.axes[0]
+    shown = {
+        (text.get_position()[1], text.get_position()[0]): text.get_text() for text in axis.texts
+    }
+    assert shown == {(0, 0): "0.50", (0, 1): "0.25", (1, 0): "0.75"}
+    assert [tick.get_text() for tick in axis.get_yticklabels()] == ["fair", "biased"]
+
+
+def test_every_table_has_figures_unless_its_file_says_none(project):
+    assert figures.entries(load("toy/coins")) == []  # figures: []
+    table = dataclasses.replace(load("toy/coins"), figures=None)
+    assert figures.entries(table) == [figures.BARS]
+    ((name, function, arguments),) = figures.functions(table)
+    assert (name, function, arguments) == ("results", barcharts.bars, {})
+    directed = {"a": Metric("a", better="lower"), "b": Metric("b")}
+    many = dataclasses.replace(table, metrics=directed)
+    cells = [Cell("fair", "small n", m, measured=1.0, status="measured") for m in directed]
+    assert len(barcharts.bars(Filled(many, (), cells, "paper")).axes) == 1  # those with a direction
