@@ -1,0 +1,93 @@
+"""SGDD's image tables as composed: the paper's settings, and runs that several tables share."""
+
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from hydra.utils import instantiate
+
+from jumpbench.tables.grid import Selection, build
+from jumpbench.tables.spec import load
+
+FACTS = yaml.safe_load((Path(__file__).parents[2] / "facts" / "sgdd.yaml").read_text())
+
+
+def stated(table, metric):
+    cells = next(t for t in FACTS["tables"] if t["id"] == table)["cells"]
+    return {cell["row"]: cell["value"] for cell in cells if cell["metric"] == metric}
+
+
+def runs(table, row, column, scale="paper"):
+    """The different runs of some cells, without those that they need."""
+    cells = build(load(f"sgdd/{table}"), Selection(scale, "[0]", row, column))
+    return list({run.hash: run for cell in cells for run in cell.runs}.values())
+
+
+def test_table6_has_the_settings_that_it_prints():
+    iterations, steps = stated("table6", "iterations"), stated("table6", "prior_steps")
+    for row, count in iterations.items():
+        (run,) = runs("table6", row, "*")  # all columns are of one run
+        sampler = run.config["method"]["sampler"]
+        assert sampler.get("n_iterations", sampler.get("n_steps")) == count
+        assert sampler.get("prior_steps") == steps.get(row)
+        assert run.config["data"]["test_size"] == 10 <= run.config["data"]["test_batch_size"]
+        assert sampler.get("likelihood_step", {}).get("n_proposals", 2000) == 2000
+        assert sampler.get("particles", sampler.get("candidates", 20)) == 20
+
+
+@pytest.mark.parametrize("scale", ["small", "medium", "paper"])
+def test_figure5_and_table6_share_their_runs(scale):
+    for row in stated("table6", "prior_steps"):
+        (one,) = runs("table6", row, "Runtime", scale)
+        (other,) = runs("figure5", row, "XOR", scale)
+        assert one.hash == other.hash
+
+
+@pytest.mark.parametrize("scale", ["small", "medium", "paper"])
+def test_binary_digits_have_one_prior(scale):
+    places = [
+        ("table4", "SGDD", "XOR"),
+        ("table6", "SGDD-1k", "Runtime"),
+        ("table9", "SMC", "MSID"),
+        ("figure3", "SGDD", "a 9"),
+        ("figure4", "annealed", "k = 50"),
+        ("figure6", "SGDD", "gamma=2"),
+    ]
+    priors = {runs(*place, scale)[0].needs["prior"].hash for place in places}
+    assert len(priors) == 1
+
+
+def test_guide_and_judge_of_table9_are_two():
+    (run,) = runs("table9", "SGDD", "*")
+    assert run.needs["guide"].hash != run.needs["judge"].hash
+    assert run.config["method"]["problem"]["wanted"] == 0
+    assert run.config["method"]["sampler"]["n_iterations"] == 50
+
+
+def test_medium_priors_have_five_million_parameters():
+    (run,) = runs("table4", "SGDD", "XOR", "medium")
+    with torch.device("meta"):
+        network = instantiate(run.needs["prior"].config["method"]["network"], _convert_="all")
+    assert sum(p.numel() for p in network.parameters()) == 5_061_074
+    sampler, data = run.config["method"]["sampler"], run.config["data"]
+    assert (sampler["n_iterations"], sampler["prior_steps"]) == (50, 20)
+    assert sampler["likelihood_step"]["n_proposals"] == 2000
+    assert (data["side"], data["test_size"]) == (32, 100)
+
+
+@pytest.mark.parametrize("scale", ["small", "medium", "paper"])
+def test_lpips_judges_the_images_of_the_other_column(scale):
+    for row in ("SVDD-PM", "SGDD"):
+        (sampled,) = runs("table8", row, "PSNR", scale)
+        (judged,) = runs("table8", row, "LPIPS", scale)
+        assert judged.needs["samples"].hash == sampled.hash
+        assert sampled.needs["prior"].needs["vq"].hash == sampled.needs["vq"].hash
+
+
+def test_table8_has_the_settings_of_the_released_code():
+    (run,) = runs("table8", "SGDD", "PSNR")
+    sampler = run.config["method"]["sampler"]
+    assert (sampler["n_iterations"], sampler["prior_steps"]) == (70, 64)
+    assert sampler["likelihood_step"]["n_proposals"] == 5000 and sampler["penalty"]["factor"] == 10
+    assert run.config["data"]["length"] == 1024 and run.config["data"]["test_size"] == 100
