@@ -18,6 +18,27 @@ def all_states(n_states, length):
     return torch.tensor(list(itertools.product(range(n_states), repeat=length)))
 
 
+def neighbours(x, n_states):
+    """(D, N, D): x with site i set to n."""
+    length = x.shape[-1]
+    y = x.expand(length, n_states, length).clone()
+    sites = torch.arange(length)
+    for n in range(n_states):
+        y[sites, n, sites] = n
+    return y
+
+
+class Ring(Target):
+    """A user's own target: a ring of five three-valued sites that like to differ by one."""
+
+    def __init__(self):
+        super().__init__(5, 3)
+
+    def log_prob(self, x):
+        step = (x.long() - x.long().roll(1, -1)) % 3
+        return 1.2 * (step == 1).float().sum(-1) + 0.5 * (x[..., 0] == 2)
+
+
 LENGTH, N = 3, 3
 POWERS = torch.tensor([9, 3, 1])
 

@@ -11,3 +11,14 @@ def needs_data(name: str) -> pytest.MarkDecorator:
     root = os.environ.get("JUMPBENCH_DATA")
     there = root is not None and (Path(root) / name).is_dir()
     return pytest.mark.skipif(not there, reason=f"needs {name} under JUMPBENCH_DATA")
+
+
+def quiet_trainer(steps, folder=None, **settings):
+    """A trainer on the CPU that takes ``steps`` steps and says and keeps nothing."""
+    from lightning import Trainer
+
+    return Trainer(
+        accelerator="cpu", max_steps=steps, max_epochs=-1, logger=False, default_root_dir=folder,
+        enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+        **settings,
+    )  # fmt: skip

@@ -9,6 +9,7 @@ from jumpbench.networks.legf import LeGF
 from jumpbench.networks.lemlp import LeMLP
 from jumpbench.networks.letf import LeTF
 from jumpbench.targets.graphs import Graphs
+from oracles import neighbours
 
 NETWORKS = {
     "leTF": (lambda: LeTF(6, 2, hidden=16, layers=2), 6, 2),
@@ -42,16 +43,6 @@ def made(name, dtype):
     torch.manual_seed(0)
     make, length, n_states = NETWORKS[name]
     return make().to(dtype), length, n_states
-
-
-def neighbours(x, n_states):
-    """(D, N, D): x with site i set to n."""
-    length = x.shape[-1]
-    y = x.expand(length, n_states, length).clone()
-    sites = torch.arange(length)
-    for n in range(n_states):
-        y[sites, n, sites] = n
-    return y
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-12), (torch.float32, 1e-5)])

@@ -7,6 +7,7 @@ from jumpbench.networks.locally_equivariant import (
     LocallyEquivariantConvolution,
     LocallyEquivariantPerceptron,
 )
+from oracles import neighbours
 
 
 def convolution(size, n_states, **kwargs):
@@ -20,16 +21,6 @@ NETWORKS = {
     "binary perceptron": (lambda: LocallyEquivariantPerceptron(7, 2, hidden=16), 7, 2),
     "perceptron, 5 symbols": (lambda: LocallyEquivariantPerceptron(4, 5, hidden=16, depth=3), 4, 5),
 }
-
-
-def neighbours(x, n_states):
-    """(D, N, D): x with site i set to n."""
-    length = x.shape[-1]
-    y = x.expand(length, n_states, length).clone()
-    for i in range(length):
-        for n in range(n_states):
-            y[i, n, i] = n
-    return y
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-12), (torch.float32, 1e-5)])

@@ -6,11 +6,12 @@ it look which ones there are. What a step reaches is the same on one device, and
 
 import pytest
 from hydra.utils import instantiate
-from lightning import Callback, Trainer
+from lightning import Callback
 
 from jumpbench.tables.devices import data_settings
 from jumpbench.tables.grid import Selection, build, unique_runs
 from jumpbench.tables.spec import available, load
+from support import quiet_trainer
 
 STEPS = 3
 
@@ -53,11 +54,7 @@ def missed(config, folder):
     method = instantiate(config["method"], _convert_="all")
     data = instantiate(data_settings(config), _convert_="all")
     seen = Reached()
-    trainer = Trainer(
-        accelerator="cpu", max_steps=STEPS, limit_val_batches=0, callbacks=[seen], logger=False,
-        enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
-        default_root_dir=folder, max_epochs=-1,
-    )  # fmt: skip
+    trainer = quiet_trainer(STEPS, folder, limit_val_batches=0, callbacks=[seen])
     trainer.fit(method, datamodule=data)
     return set() if method.unused_parameters else seen.missed
 

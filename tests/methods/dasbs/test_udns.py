@@ -2,11 +2,11 @@
 
 import torch
 from hydra.utils import instantiate
-from lightning import Trainer
 
 from jumpbench.data.steps import Steps
 from jumpbench.methods.dasbs.matching import DenoisingMatching
 from jumpbench.tables.plan import plan_run
+from support import quiet_trainer
 
 TINY = [
     "target.size=3",
@@ -44,16 +44,7 @@ def test_trains_and_reports_genuine_weights(tmp_path):
     Tolerance: 4 standard errors of 2048 weights.
     """
     method = udns(max_steps=3)
-    trainer = Trainer(
-        accelerator="cpu",
-        max_steps=3,
-        max_epochs=-1,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        default_root_dir=tmp_path,
-    )
+    trainer = quiet_trainer(3, tmp_path)
     trainer.fit(method, Steps())
     assert method.controller.average.updates == 3
     with torch.no_grad():

@@ -6,7 +6,6 @@ from functools import partial
 
 import pytest
 import torch
-from lightning import Trainer
 
 from jumpbench.data.steps import Steps
 from jumpbench.errors import UserError
@@ -18,34 +17,10 @@ from jumpbench.networks.locally_equivariant import (
     LocallyEquivariantPerceptron,
 )
 from jumpbench.samplers.jumps import jump_law, renormalise
-from jumpbench.targets.base import Target
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
-
-
-class Ring(Target):
-    """A user's own target: a ring of five three-valued sites that like to differ by one."""
-
-    def __init__(self):
-        super().__init__(5, 3)
-
-    def log_prob(self, x):
-        step = (x.long() - x.long().roll(1, -1)) % 3
-        return 1.2 * (step == 1).float().sum(-1) + 0.5 * (x[..., 0] == 2)
-
-
-def trainer(steps, folder, **kwargs):
-    return Trainer(
-        accelerator="cpu",
-        max_steps=steps,
-        max_epochs=-1,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        default_root_dir=folder,
-        **kwargs,
-    )
+from oracles import Ring
+from support import quiet_trainer
 
 
 def small(target, network, **kwargs):
@@ -84,7 +59,7 @@ def test_learns_a_users_target(tmp_path):
     network = partial(LocallyEquivariantPerceptron, hidden=32)
     method = small(Ring(), network)
     before, truth = exact_law(method)
-    run = trainer(400, tmp_path)
+    run = quiet_trainer(400, tmp_path)
     run.fit(method, Steps())
     after, _ = exact_law(method)
     assert before > 0.5
@@ -103,7 +78,7 @@ def test_convolution_learns_ising(tmp_path):
     network = partial(LocallyEquivariantConvolution, channels=8, kernel_sizes=(3, 3))
     method = small(Ising(3, 0.28), network)
     before, _ = exact_law(method)
-    trainer(250, tmp_path).fit(method, Steps())
+    quiet_trainer(250, tmp_path).fit(method, Steps())
     after, _ = exact_law(method)
     assert before > 0.35
     assert after < 0.08
@@ -121,7 +96,7 @@ def test_horizon_and_slots():
 def test_stored_points_are_those_of_the_rollouts(tmp_path):
     """Times lie within the horizon, start at 0, and the store is full after as many steps."""
     method = small(Ring(), LocallyEquivariantPerceptron, horizon_steps=0)
-    trainer(5, tmp_path).fit(method, Steps())
+    quiet_trainer(5, tmp_path).fit(method, Steps())
     assert (method.stored_lengths == 17).all()
     assert (method.stored_times[:, 0] == 0).all() and (method.stored_times[:, -1] == 1).all()
     assert (method.stored_times.diff(dim=1) >= 0).all()
@@ -140,20 +115,22 @@ def test_resuming_gives_the_uninterrupted_run(tmp_path):
         return small(Ring(), network, refresh_every=3, horizon_steps=12, scheduler=step_lr)
 
     whole = make()
-    trainer(20, tmp_path).fit(whole, Steps())
+    quiet_trainer(20, tmp_path).fit(whole, Steps())
     first = make()
-    run = trainer(10, tmp_path)
+    run = quiet_trainer(10, tmp_path)
     run.fit(first, Steps())
     run.save_checkpoint(tmp_path / "half.ckpt")
     second = make()
-    trainer(20, tmp_path).fit(second, Steps(), ckpt_path=tmp_path / "half.ckpt", weights_only=True)
+    quiet_trainer(20, tmp_path).fit(
+        second, Steps(), ckpt_path=tmp_path / "half.ckpt", weights_only=True
+    )
     expected, resumed = state_after(whole), state_after(second)
     assert all(torch.equal(expected[name], resumed[name]) for name in expected)
 
 
 def test_warm_start_takes_the_weights_and_only_at_the_start(tmp_path):
     hot = small(Ring(), LocallyEquivariantPerceptron)
-    run = trainer(3, tmp_path)
+    run = quiet_trainer(3, tmp_path)
     run.fit(hot, Steps())
     (tmp_path / "hot" / "checkpoints").mkdir(parents=True)
     run.save_checkpoint(tmp_path / "hot" / "checkpoints" / "last.ckpt")
@@ -165,7 +142,7 @@ def test_warm_start_takes_the_weights_and_only_at_the_start(tmp_path):
         optimizer=optimizer,
         seed=5,
     )
-    trainer(1, tmp_path).fit(cold, Steps())
+    quiet_trainer(1, tmp_path).fit(cold, Steps())
     for a, b in zip(cold.network.parameters(), hot.network.parameters(), strict=True):
         assert torch.equal(a, b)
 
@@ -175,11 +152,11 @@ def test_errors_are_one_line(tmp_path):
         small(Ring(), LocallyEquivariantPerceptron, n_steps=0)
     missing = small(Ring(), LocallyEquivariantPerceptron, warm_start=str(tmp_path / "nowhere"))
     with pytest.raises(UserError, match="is missing"):
-        trainer(1, tmp_path).fit(missing, Steps())
+        quiet_trainer(1, tmp_path).fit(missing, Steps())
 
     class Holes(Ring):
         def log_prob(self, x):
             return torch.full(x.shape[:-1], -math.inf)
 
     with pytest.raises(UserError, match="not finite"):
-        trainer(1, tmp_path).fit(small(Holes(), LocallyEquivariantPerceptron), Steps())
+        quiet_trainer(1, tmp_path).fit(small(Holes(), LocallyEquivariantPerceptron), Steps())

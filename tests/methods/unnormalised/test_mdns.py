@@ -5,7 +5,6 @@ from functools import partial
 
 import pytest
 import torch
-from lightning import Trainer
 
 from jumpbench.data.steps import Steps
 from jumpbench.errors import UserError
@@ -13,36 +12,12 @@ from jumpbench.evaluations.lattice import TargetEvaluation
 from jumpbench.methods.unnormalised.mdns import MDNS
 from jumpbench.networks.lattice_transformer import LatticeCorrector
 from jumpbench.networks.state_perceptron import StatePerceptron
-from jumpbench.targets.base import Target
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
-from oracles import all_states
+from oracles import Ring, all_states
+from support import quiet_trainer
 
 Perceptron = partial(StatePerceptron, harmonics=None, hidden=64)
-
-
-class Ring(Target):
-    """A user's own target: a ring of five three-valued sites that like to differ by one."""
-
-    def __init__(self):
-        super().__init__(5, 3)
-
-    def log_prob(self, x):
-        step = (x.long() - x.long().roll(1, -1)) % 3
-        return 1.2 * (step == 1).float().sum(-1) + 0.5 * (x[..., 0] == 2)
-
-
-def trainer(steps, folder):
-    return Trainer(
-        accelerator="cpu",
-        max_steps=steps,
-        max_epochs=-1,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        default_root_dir=folder,
-    )
 
 
 def small(target, network=Perceptron, **kwargs):
@@ -81,7 +56,7 @@ def test_learns_a_users_target(tmp_path):
     """600 steps: the exact total variation falls from 0.5 to 0.09 (one run), log Z within 0.05."""
     method = small(Ring(), batch_size=128, replicates=8)
     before = exact_error(method)
-    run = trainer(600, tmp_path)
+    run = quiet_trainer(600, tmp_path)
     run.fit(method, Steps())
     assert before > 0.45
     assert exact_error(method) < 0.14
@@ -99,17 +74,17 @@ def test_transformer_learns_ising(tmp_path):
     optimizer = partial(torch.optim.AdamW, lr=1e-2, weight_decay=0.0)
     method = small(Ising(3, 0.28), network, batch_size=128, optimizer=optimizer)
     before = exact_error(method)
-    trainer(200, tmp_path).fit(method, Steps())
+    quiet_trainer(200, tmp_path).fit(method, Steps())
     assert before > 0.5
     assert exact_error(method) < 0.3
 
 
 def test_replay_keeps_the_newest_rollouts(tmp_path):
     method = small(Ring(), refresh_every=2, replay=3)
-    trainer(5, tmp_path).fit(method, Steps())
+    quiet_trainer(5, tmp_path).fit(method, Steps())
     assert (method.stored_log_weights != 0).all()
     before = method.stored.clone()
-    trainer(1, tmp_path).fit(method, Steps())
+    quiet_trainer(1, tmp_path).fit(method, Steps())
     assert not torch.equal(method.stored[0], before[0])
     assert torch.equal(method.stored[1:], before[1:])
 
@@ -120,12 +95,14 @@ def test_resuming_gives_the_uninterrupted_run(tmp_path, replay):
         return small(Ring(), refresh_every=4, replay=replay)
 
     whole = make()
-    trainer(20, tmp_path).fit(whole, Steps())
-    run, first = trainer(10, tmp_path), make()
+    quiet_trainer(20, tmp_path).fit(whole, Steps())
+    run, first = quiet_trainer(10, tmp_path), make()
     run.fit(first, Steps())
     run.save_checkpoint(tmp_path / "half.ckpt")
     second = make()
-    trainer(20, tmp_path).fit(second, Steps(), ckpt_path=tmp_path / "half.ckpt", weights_only=True)
+    quiet_trainer(20, tmp_path).fit(
+        second, Steps(), ckpt_path=tmp_path / "half.ckpt", weights_only=True
+    )
     expected, resumed = whole.state_dict(), second.state_dict()
     for name, value in expected.items():
         same = (
@@ -136,13 +113,13 @@ def test_resuming_gives_the_uninterrupted_run(tmp_path, replay):
 
 def test_warm_start_takes_the_averaged_weights(tmp_path):
     hot = small(Ring())
-    run = trainer(3, tmp_path)
+    run = quiet_trainer(3, tmp_path)
     run.fit(hot, Steps())
     (tmp_path / "hot" / "checkpoints").mkdir(parents=True)
     run.save_checkpoint(tmp_path / "hot" / "checkpoints" / "last.ckpt")
     optimizer = partial(torch.optim.SGD, lr=0.0)
     cold = small(Ring(), warm_start=str(tmp_path / "hot"), optimizer=optimizer, seed=5)
-    trainer(1, tmp_path).fit(cold, Steps())
+    quiet_trainer(1, tmp_path).fit(cold, Steps())
     for a, b in zip(cold.network.parameters(), hot.average.network.parameters(), strict=True):
         assert torch.equal(a, b)
 
@@ -154,7 +131,7 @@ def test_metrics_against_ground_truth_are_logged(tmp_path):
     rows = torch.multinomial(law.probs, 500, True, generator=torch.Generator().manual_seed(0))
     torch.save({"samples": law.states[rows]}, tmp_path / "samples.pt")
     method = small(target, evaluation=TargetEvaluation(target, str(tmp_path)))
-    run = trainer(1, tmp_path)
+    run = quiet_trainer(1, tmp_path)
     run.test(method, Steps(), verbose=False)
     for name in ("energy_w2", "energy_w2_floor", "correlation_error", "magnetization_error"):
         assert method.results[name] >= 0
@@ -166,4 +143,4 @@ def test_errors_are_one_line(tmp_path):
     with pytest.raises(UserError, match="at least 1"):
         small(Ring(), replicates=0)
     with pytest.raises(UserError, match="is missing"):
-        trainer(1, tmp_path).fit(small(Ring(), warm_start=str(tmp_path / "nowhere")), Steps())
+        quiet_trainer(1, tmp_path).fit(small(Ring(), warm_start=str(tmp_path / "nowhere")), Steps())
