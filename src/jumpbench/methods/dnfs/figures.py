@@ -116,8 +116,8 @@ def energies(table: Any, rows: list[str] | None = None, reference: str | None = 
         for row, values in by_row.items():
             filled = row == reference
             look = {"color": "lightgrey"} if filled else {"histtype": "step", "lw": 1.3}
-            axis.hist(values.numpy(), bins, density=True, label=row, zorder=filled - 1, **look)
-        axis.set(xlabel="log rho", title=column)
+            axis.hist(values.numpy(), bins, density=True, label=row, zorder=-int(filled), **look)
+        axis.set(xlabel="log rho", title=column if len(found) > 1 else "")
     axes[0][0].set_ylabel("density")
     axes[0][0].legend(fontsize=7, frameon=False)
     return figure
