@@ -6,7 +6,9 @@ import pytest
 import torch
 import yaml
 from hydra.utils import instantiate
+from lightning import Trainer
 
+from jumpbench.evaluations import decoded_images
 from jumpbench.tables.grid import Selection, build
 from jumpbench.tables.spec import load
 
@@ -91,3 +93,20 @@ def test_table8_has_the_settings_of_the_released_code():
     assert (sampler["n_iterations"], sampler["prior_steps"]) == (70, 64)
     assert sampler["likelihood_step"]["n_proposals"] == 5000 and sampler["penalty"]["factor"] == 10
     assert run.config["data"]["length"] == 1024 and run.config["data"]["test_size"] == 100
+
+
+def test_the_lpips_column_runs(tmp_path, monkeypatch):
+    """From the folder of the other run to the number, with a distance that needs no weights."""
+    (judged,) = runs("table8", "SGDD", "LPIPS", "small")
+    images = torch.full((3, 1, 8, 8), 51, dtype=torch.uint8)
+    saved = {"samples": torch.zeros(3, 4), "images": images, "truth": torch.zeros_like(images)}
+    torch.save(saved, tmp_path / "samples.pt")
+    config = judged.config["method"] | {"folder": str(tmp_path)}
+    config["evaluation"] = config["evaluation"] | {"folder": str(tmp_path)}
+    monkeypatch.setattr(
+        decoded_images, "perceptual_metric", lambda network: lambda a, b: (a - b).abs().mean()
+    )
+    method = instantiate(config, _convert_="all")
+    trainer = Trainer(accelerator="cpu", logger=False, enable_progress_bar=False)
+    trainer.test(method, instantiate(judged.config["data"]), verbose=False)
+    assert method.results["lpips"] == pytest.approx(0.2) and method.results["n_samples"] == 3
