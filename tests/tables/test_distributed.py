@@ -9,8 +9,10 @@ import time
 
 import pytest
 import torch
+from interruptions import SHORT, TRAINED, measured
 
 from jumpbench.cli import main
+from jumpbench.tables.attempt import Job, Outcome, attempt
 from jumpbench.tables.checkpoints import LAST
 from jumpbench.tables.plan import plan_run
 
@@ -103,3 +105,25 @@ def test_killed_on_two_devices_a_run_goes_on_as_if_it_had_not_been(walk, monkeyp
     monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / "undisturbed"))
     assert main(["run", "experiment=toy/walk", *often]) == 0
     assert walked(run) == found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["DASBS probes", "DNFS", "PCD"])
+def test_what_a_process_has_for_itself_comes_back(name, project, monkeypatch):
+    """Pairs, stored trajectories and chains of the second process; the first one dies at step 4."""
+
+    def planned(step):
+        dies = f"++trainer.callbacks=[{{_target_:toys.Dies,step:{step}}}]"
+        return TRAINED[name].run(*SHORT, *MANY, dies)
+
+    def made(run):
+        return attempt(Job(run.folder, run.placed())).outcome
+
+    undisturbed, run = planned(99), planned(4)
+    assert made(undisturbed) is Outcome.FINISHED
+    assert made(run) is Outcome.FAILED
+    assert torch.load(run.folder / "checkpoints" / LAST, weights_only=True)["global_step"] == 3
+    assert made(run) is Outcome.FINISHED
+    (numbers, tensors), (found, drawn) = measured(undisturbed.folder), measured(run.folder)
+    assert found == numbers and drawn.keys() == tensors.keys()
+    assert all(torch.equal(drawn[key], value) for key, value in tensors.items())

@@ -136,6 +136,19 @@ def digest(module):
     return hashlib.sha256(weights).hexdigest()
 
 
+class Dies(Callback):
+    """Ends the first process behind a step, the first time that it gets there."""
+
+    def __init__(self, step) -> None:
+        self.step = step
+
+    def on_train_batch_end(self, trainer, *_) -> None:
+        mark = Path(trainer.default_root_dir) / "died"
+        if trainer.is_global_zero and trainer.global_step == self.step and not mark.exists():
+            mark.touch()
+            os._exit(9)
+
+
 EXPERIMENT = """\
 # @package _global_
 name: {name}
