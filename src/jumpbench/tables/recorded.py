@@ -13,7 +13,6 @@ from jumpbench.tables.claims import in_print, unfit
 from jumpbench.tables.language import SCALES, Table
 from jumpbench.tables.layout import View
 from jumpbench.tables.render import to_json
-from jumpbench.tables.spec import load
 from jumpbench.tables.store import read_json
 
 
@@ -94,10 +93,9 @@ def _as_judged(view: View, recorded: dict[str, Any]) -> dict[str, Any]:
     return {"in_print": in_print(view.table, claim), **recorded}
 
 
-def command_of(content: dict[str, Any]) -> str:
+def command_of(table: Table, content: dict[str, Any]) -> str:
     """What makes a recorded table again, from its record."""
-    words = ["reproduce/run_table.sh", content["table"], f"scale={content['scale']}"]
-    table = load(content["table"])
+    words = ["reproduce/run_table.sh", table.id, f"scale={content['scale']}"]
     default = table.scales[content["scale"]].seeds if content["scale"] in table.scales else 1
     seeds = content.get("seeds", [])
     if seeds and seeds != list(range(default)):

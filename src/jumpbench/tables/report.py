@@ -142,7 +142,7 @@ def _results(slug: str) -> str:
 def _recorded(table: Table, scale: str) -> str:
     content = read_record(table.id, scale)
     view = recorded_view(table, content)
-    tail = f"Regenerate with `{command_of(content)}`. {made_by(content['provenance'])}.\n"
+    tail = f"Regenerate with `{command_of(table, content)}`. {made_by(content['provenance'])}.\n"
     return f'<a id="{_anchor(table.id, scale)}"></a>\n\n{to_markdown(view, 2)}\n{tail}'
 
 

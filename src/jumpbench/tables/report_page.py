@@ -86,7 +86,7 @@ def _variants(table_id: str, damaged: list[tuple[str, str]]) -> list[Variant]:
 def _variant(table: Table, label: str, file: Path, content: dict[str, Any]) -> Variant:
     view = recorded_view(table, content)
     own = file.name == "table.json"
-    command = command_of(content)
+    command = command_of(table, content)
     if own:
         figures = sorted((file.parent / "figures").glob("*.png"))
     else:

@@ -123,7 +123,7 @@ def _plain(node: yaml.Node, place: Path_, lines: Lines) -> Any:
     Raises:
         Malformed: a key that stands twice in one mapping, or is no text.
     """
-    constructor = yaml.SafeLoader("")
+    constructor = yaml.constructor.SafeConstructor()
     if isinstance(node, yaml.MappingNode):
         constructor.flatten_mapping(node)
         values: dict[str, Any] = {}

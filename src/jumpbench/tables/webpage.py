@@ -176,8 +176,8 @@ def _cell(variant: Variant, cell: Cell) -> dict[str, Any]:
         content |= {"paper": cell.paper, "paper_std": cell.paper_std}
     content["values"] = [{"seed": v.seed, "value": v.value, "run": v.run} for v in cell.values]
     if cell.asked:
-        words = shlex.split(variant.command)
-        content["command"] = shlex.join([*words, f"rows={cell.row}", f"columns={cell.column}"])
+        place = shlex.join([f"rows={cell.row}", f"columns={cell.column}"])
+        content["command"] = f"{variant.command} {place}"
     return content
 
 
@@ -204,21 +204,24 @@ def _pictures(view: View) -> dict[str, list[dict[str, Any]]]:
     """The learning curve and samples of the first run of each row that has them."""
     curves: dict[Path, dict[str, Any]] = {}
     samples: dict[str, dict[str, Any]] = {}
+    first: dict[str, Cell] = {}
     for cell in view.cells:
         for value in cell.values[:1]:
-            row, run = view.row_head(cell.row), outputs_root() / "runs" / value.run
-            for trained in trained_runs(run) if len(curves) < PICTURES else ():
-                if trained not in curves and (curve := learning_curve(trained)):
-                    name, points = curve
-                    label = row if trained == run else f"{row}: {trained.name.rsplit('-', 1)[0]}"
-                    curves[trained] = {
-                        "row": f"{label} ({view.column_head(cell.column)})", "name": name,
-                        "path": sparkline(points), "first": f"{points[0][1]:.3g}",
-                        "last": f"{points[-1][1]:.3g}", "steps": f"{points[-1][0]:.0f}",
-                    }  # fmt: skip
-            if row not in samples and len(samples) < PICTURES and (path := samples_picture(run)):
-                label = f"{row} ({view.column_head(cell.column)})"
-                samples[row] = {"row": label, "data": _embedded(path)}
+            first.setdefault(value.run, cell)
+    for name_of_run, cell in first.items():
+        row, run = view.row_head(cell.row), outputs_root() / "runs" / name_of_run
+        for trained in trained_runs(run) if len(curves) < PICTURES else ():
+            if trained not in curves and (curve := learning_curve(trained)):
+                name, points = curve
+                label = row if trained == run else f"{row}: {trained.name.rsplit('-', 1)[0]}"
+                curves[trained] = {
+                    "row": f"{label} ({view.column_head(cell.column)})", "name": name,
+                    "path": sparkline(points), "first": f"{points[0][1]:.3g}",
+                    "last": f"{points[-1][1]:.3g}", "steps": f"{points[-1][0]:.0f}",
+                }  # fmt: skip
+        if row not in samples and len(samples) < PICTURES and (path := samples_picture(run)):
+            label = f"{row} ({view.column_head(cell.column)})"
+            samples[row] = {"row": label, "data": _embedded(path)}
     return {"curves": list(curves.values()), "samples": list(samples.values())}
 
 
