@@ -21,6 +21,7 @@ from jumpbench.methods.sgdd import (
 )
 from jumpbench.methods.sgdd.baselines.common import sampling_times
 from jumpbench.methods.sgdd.baselines.guidance import predicted_gradient
+from jumpbench.methods.sgdd.baselines.unconditional import Unconditional
 from jumpbench.methods.sgdd.prior import CLEAN, analytic
 from jumpbench.processes.masked import MaskedProcess
 from jumpbench.processes.schedules import LogLinear
@@ -81,6 +82,16 @@ def test_classifier_guidance(pair, generator, prior):
     draws = CG(3, scale=1.7)(prior, Reward(agree), generator, 60_000)
     pair.assert_law(draws.samples, law @ last_draw(pair))
     assert draws.cost.network_evaluations == 7 and draws.cost.energy_evaluations == 3
+
+
+@pytest.mark.parametrize("prior", [PRIOR, generic()], ids=["product", "generic"])
+def test_the_prior_alone(pair, generator, prior):
+    law = torch.full((9,), 1 / 9, dtype=torch.float64)
+    for plain, _, _ in steps(pair, 3, scale=0.0):
+        law = law @ plain
+    draws = Unconditional(3)(prior, None, generator, 60_000)
+    pair.assert_law(draws.samples, law @ last_draw(pair))
+    assert draws.cost.network_evaluations == 4 and draws.cost.energy_evaluations == 0
 
 
 def particles_law(pair, n_steps, scale, keep, twisted):

@@ -11,14 +11,13 @@ from torch.nn import functional as F
 
 from jumpbench.artifacts import load_weights
 from jumpbench.methods.sgdd.baselines.common import sampling_times
-from jumpbench.methods.sgdd.interface import drawn
+from jumpbench.methods.sgdd.baselines.unconditional import Unconditional
 from jumpbench.methods.sgdd.learned_prior import NetworkScore
-from jumpbench.methods.sgdd.prior import CLEAN, ScorePrior, analytic
+from jumpbench.methods.sgdd.prior import ScorePrior, analytic
 from jumpbench.methods.sgdd.problems.design import DesignProblem
 from jumpbench.methods.trained import TrainedMethod
 from jumpbench.processes.masked import MaskedProcess
 from jumpbench.processes.schedules import LogLinear, Schedule
-from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 
 
@@ -126,7 +125,5 @@ class Drakes(TrainedMethod):
             score, self.process, self.problem.length,
             schedule=self.schedule, reverse_step=analytic,
         )  # fmt: skip
-        x = prior.noise(self.problem.n_chains(batch), generator)
-        for move in prior.reverse_steps(sampling_times(self.steps)) + prior.denoisers([CLEAN], 0):
-            x = move(x, generator)
-        return drawn(x, Cost(self.steps + 1, 0, self.steps + 1), self.steps)
+        sampler = Unconditional(self.steps)
+        return sampler(prior, None, generator, self.problem.n_chains(batch))
