@@ -123,6 +123,12 @@ def _selection(given: Given):
     )  # fmt: skip
 
 
+def _launcher(given: Given):
+    from jumpbench.tables.launchers import launcher
+
+    return launcher(given.keys.get("launcher", "serial"), given.options)
+
+
 def _fresh(given: Given) -> bool:
     """Whether what is finished is to be made again."""
     if (value := given.keys.get("fresh", "false")) not in ("true", "false"):
@@ -132,11 +138,21 @@ def _fresh(given: Given) -> bool:
 
 def _table(given: Given) -> int:
     tables = _tables(given)
+    from jumpbench.tables.preview import estimate
     from jumpbench.tables.reproduction import reproduce
 
     selection, fresh = _selection(given), _fresh(given)
-    launcher = given.keys.get("launcher", "serial")
-    done = [reproduce(table, selection, launcher, fresh) for table in tables]
+    launcher = _launcher(given)
+    if len(tables) == 1:
+        return 0 if reproduce(tables[0], selection, launcher, fresh) else 1
+    print(estimate(tables, selection), file=sys.stderr, flush=True)
+    done = []
+    for table in tables:
+        try:
+            done.append(reproduce(table, selection, launcher, fresh))
+        except UserError as error:  # one of many does not stop the others
+            print(f"error: {table}: {_printable(str(error))}", file=sys.stderr)
+            done.append(False)
     return 0 if all(done) else 1
 
 
@@ -180,7 +196,7 @@ def _run(given: Given) -> int:
     from jumpbench.tables.single import make_runs
 
     keys = given.keys
-    launcher = keys.get("launcher", "serial")
+    launcher = _launcher(given)
     done = make_runs(
         keys["experiment"], given.overrides, keys.get("seeds"), launcher, _fresh(given)
     )
@@ -193,7 +209,7 @@ def _sweep(given: Given) -> int:
     from jumpbench.tables.sweep import sweep
 
     keys = given.keys
-    launcher = keys.get("launcher", "serial")
+    launcher = _launcher(given)
     done = sweep(
         keys["experiment"], given.overrides, keys.get("metric"), keys.get("seeds"), launcher,
         _fresh(given),

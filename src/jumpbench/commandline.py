@@ -15,7 +15,7 @@ KEYS = {
     "seeds": "3: a number of seeds, [0,2]: these seeds",
     "rows": "names or patterns, separated by commas: a part of a table is a table",
     "columns": "as rows",
-    "launcher": "where runs are made (default serial)",
+    "launcher": "where runs are made: serial (default), ray or slurm; options are launcher.KEY=",
     "fresh": "true: make the selected runs again, whatever is finished (not what they need)",
     "experiment": "SLUG/NAME; 'jumpbench experiments' shows all",
     "metric": "names of what a run measures, separated by commas",
@@ -32,6 +32,7 @@ class Given:
     keys: dict[str, str]
     overrides: list[str]
     flags: frozenset[str]
+    options: list[str] = field(default_factory=list)  # of the launcher: launcher.KEY=VALUE
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class Command:
         names: list[str] = []
         keys: dict[str, str] = {}
         overrides: list[str] = []
+        options: list[str] = []
         for word in found.words:
             key, equals, value = word.partition("=")
             if equals and key in self.keys:
@@ -106,12 +108,17 @@ class Command:
                     raise UserError(f"{word[:60]!r} is not key=value")
                 if key in self.refused:
                     raise UserError(self.refused[key].format(word[:60]))
+                if key.startswith("launcher."):
+                    if "launcher" not in self.keys:
+                        raise UserError(f"{name} makes no run; leave out {word[:60]}")
+                    options.append(word)
+                    continue
                 self._no_misspelling(name, key)
                 overrides.append(word)
             else:
                 names.append(word)
         self._fits(name, names, overrides)
-        return Given(names, keys, overrides, flags)
+        return Given(names, keys, overrides, flags, options)
 
     def _no_misspelling(self, name: str, key: str) -> None:
         near = get_close_matches(key, self.keys, n=1, cutoff=0.75)

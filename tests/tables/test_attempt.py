@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import toys
@@ -14,6 +15,8 @@ from filelock import FileLock
 from jumpbench.cli import main
 from jumpbench.tables.attempt import Job, Outcome, attempt, was_killed
 from jumpbench.tables.plan import plan_run
+from jumpbench.tables.resources import Resources
+from jumpbench.tables.store import read_failure
 
 
 def job(*overrides):
@@ -159,7 +162,7 @@ def test_progress_of_a_child_reaches_the_parent(project):
 def test_bad_seeds_are_one_line(project, capsys, seed):
     assert main(["run", "experiment=toy/coin", f"seed={seed}"]) in (1, 2)
     shown = capsys.readouterr().err
-    assert "seed" in shown and "whole number" in shown
+    assert "seed" in shown and "number" in shown
 
 
 def test_no_stage_is_no_run(project, capsys):
@@ -191,3 +194,39 @@ def test_a_run_has_no_scale(project, capsys, key):
     name = key.split("=")[0]
     shown = capsys.readouterr().err
     assert f"a run has no {name}; use jumpbench table SLUG/TABLE {key}" in shown
+
+
+def test_a_run_that_hangs_has_failed_and_is_killed(project, monkeypatch):
+    """After ``resources.minutes``, counted with what earlier attempts took."""
+    monkeypatch.setattr("jumpbench.tables.children.STOP_SECONDS", 1.0)
+    run = plan_run("toy/coin", ["method.sleep=600", "resources.minutes=10"])
+    assert run.hash == plan_run("toy/coin", ["method.sleep=600"]).hash
+    began = time.monotonic()
+    ended = attempt(Job(run.folder, run.placed(), spent=598.0))
+    assert ended.outcome is Outcome.FAILED and time.monotonic() - began < 100
+    assert ended.message.startswith("it was stopped after resources.minutes=10; call again")
+    assert read_failure(run.folder) == ended.message
+    assert not (run.folder / "begun.json").exists()
+
+
+@pytest.mark.parametrize(
+    "asked, line",
+    [
+        ("resources.minutes=0", "resources.minutes=0: give a number above zero"),
+        ("resources.cpus=1.5", "resources.cpus=1.5: give a whole number above zero"),
+        ("resources.gpus=many", "resources.gpus=many: give a number"),
+        ("+resources.gpu=1", "did you mean 'gpus'?"),
+    ],
+)
+def test_bad_resources_are_one_line(project, capsys, asked, line):
+    assert main(["run", "experiment=toy/coin", asked]) == 1
+    assert line in capsys.readouterr().err
+
+
+def test_devices_decide_the_gpus():
+    def of(devices, accelerator, **asked):
+        trainer = {"devices": devices, "accelerator": accelerator}
+        return Resources.of({"trainer": trainer, "resources": asked}).gpus
+
+    assert of(2, "gpu") == 2 and of([0, 3], "cuda") == 2 and of(1, "cpu") == 0
+    assert of(2, "auto") is None and of(1, "auto", gpus=4) == 4 and of(1, "gpu", gpus=0) == 0

@@ -1,6 +1,8 @@
 """No command line, however bad, ends in a traceback, and none of the bad ones in success."""
 
+import dataclasses
 import json
+import re
 import string
 import subprocess
 import sys
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 
 from jumpbench import completion
 from jumpbench.cli import COMMANDS, main
+from jumpbench.errors import UserError
+from jumpbench.tables.launchers import options_of
 
 WORDS = st.sampled_from(
     [
@@ -147,9 +151,37 @@ def test_nearest_names_are_offered(project, capsys):
     assert "did you mean 'toy/coins'" in capsys.readouterr().err
 
 
-def test_a_launcher_of_a_later_version_is_refused(project, capsys):
+def test_a_launcher_without_its_package_says_how_to_get_it(project, capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     for name in ("ray", "slurm"):
         assert main(["table", "toy/coins", f"launcher={name}"]) == 2
         shown = capsys.readouterr().err
-        assert f"launcher={name} is not part of this version; use launcher=serial" in shown
+        assert f"pip install 'jumpbench[{name}]'" in shown
     assert not (project / "outputs").exists()
+
+
+def test_options_of_a_launcher_are_checked(project, capsys):
+    assert main(["table", "toy/coins", "launcher.address=auto"]) == 2
+    assert "launcher=serial has no options" in capsys.readouterr().err
+    assert main(["status", "toy/coins", "launcher.wait=true"]) == 2
+    assert "status makes no run; leave out launcher.wait=true" in capsys.readouterr().err
+    for options, line in {
+        ("wiat=true",): "did you mean 'wait'?",
+        ("wait=perhaps",): "launcher.wait=perhaps: give true or false",
+        ("minutes=1.5",): "launcher.minutes=1.5: give a whole number",
+        ("extra=x",): "give launcher.extra.NAME=VALUE",
+    }.items():
+        with pytest.raises(UserError, match=re.escape(line)):
+            options_of("slurm", _Place, [f"launcher.{option}" for option in options])
+    several = ["launcher.wait=true", "launcher.extra.mail-type=END", "launcher.share=1"]
+    assert options_of("slurm", _Place, several) == {
+        "wait": True, "extra": {"mail-type": "END"}, "share": 1,
+    }  # fmt: skip
+
+
+@dataclasses.dataclass
+class _Place:
+    minutes: int = 10
+    share: float | None = None
+    extra: dict[str, str] = dataclasses.field(default_factory=dict)
+    wait: bool = False

@@ -12,8 +12,6 @@ import json
 import os
 import shutil
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,16 +23,11 @@ from omegaconf import OmegaConf
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
-from jumpbench.tables.interrupts import Interrupts
-from jumpbench.tables.store import (
-    read_failure,
-    read_json,
-    read_metrics,
-    run_lock,
-    write_json,
-)
+from jumpbench.tables.resources import time_limit
+from jumpbench.tables.store import read_json, read_metrics, run_lock, write_json
 
 POLL_SECONDS = 0.5
+PROGRESS = "progress.json"
 STOPPED = 130
 """Exit status of a process that was asked to stop, as of one that SIGINT ended in a shell."""
 
@@ -60,11 +53,13 @@ class Job:
     Args:
         config: plain, folders of needed runs filled in.
         labels: table, row, column and scale that the run belongs to.
+        spent: seconds of its time limit that earlier attempts have taken.
     """
 
     folder: Path
     config: dict[str, Any] = field(repr=False)
     labels: dict[str, Any] = field(default_factory=dict)
+    spent: float = 0.0
 
     def plan(self) -> None:
         """Write what :meth:`planned` reads."""
@@ -72,7 +67,7 @@ class Job:
         write_json(self.folder / "labels.json", self.labels)
 
     @staticmethod
-    def planned(folder: Path) -> "Job":
+    def planned(folder: Path, spent: float = 0.0) -> "Job":
         """The job that is described in its folder.
 
         Raises:
@@ -85,7 +80,7 @@ class Job:
             raise UserError(f"{path} is missing: plan the run first") from None
         labels = read_json(folder / "labels.json", "delete it") if _labelled(folder) else {}
         assert isinstance(config, dict)
-        return Job(folder, {str(k): v for k, v in config.items()}, labels)
+        return Job(folder, {str(k): v for k, v in config.items()}, labels, spent)
 
 
 def attempt(job: Job, watch: Any = None) -> Ended:
@@ -140,7 +135,7 @@ def make_here(job: Job, watch: Any = None) -> Ended:
     from jumpbench.tables.execute import RunFailed, execute
 
     try:
-        execute(job.folder, job.config, watch or _ToFile(job.folder), job.labels)
+        execute(job.folder, job.config, watch or ToFile(job.folder), job.labels)
     except (UserError, RunFailed) as error:
         return Ended(Outcome.FAILED, str(error))
     return Ended(Outcome.FINISHED)
@@ -161,54 +156,27 @@ def refuse_links(folder: Path) -> None:
 
 
 def _make(job: Job, watch: Any) -> Ended:
+    from jumpbench.tables.children import make_in_child
     from jumpbench.tables.devices import world_size
 
     refuse_links(job.folder)
+    limit = time_limit(job.config)
     begun = job.folder / "begun.json"
     write_json(begun, {"pid": os.getpid(), "host": socket.gethostname(), "time": time.time()})
     try:
-        if world_size(job.config["trainer"]) == 1:
+        if world_size(job.config["trainer"]) == 1 and limit is None:
             return make_here(job, watch)
-        return _make_in_processes(job, watch)
+        return make_in_child(job, watch, None if limit is None else limit - job.spent)
     finally:  # also after an interrupt; only a process that is killed leaves it behind
-        begun.unlink(missing_ok=True)
+        for name in (PROGRESS, "begun.json"):
+            (job.folder / name).unlink(missing_ok=True)
 
 
-def _make_in_processes(job: Job, watch: Any) -> Ended:
-    """Distributed training starts its other processes by repeating the command line, which must
-    therefore be that of the run alone."""
-    job.plan()
-    progress = job.folder / "progress.json"
-    progress.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "jumpbench.tables.execute", str(job.folder), "--held"]
-    with Interrupts(), (job.folder / "output.txt").open("ab") as output:
-        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-        try:
-            while child.poll() is None:
-                _tell(progress, watch)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    child.wait(POLL_SECONDS)
-        except BaseException:
-            child.terminate()  # it saves a checkpoint
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(60)
-            child.kill()
-            raise
-        finally:
-            progress.unlink(missing_ok=True)
-    if child.returncode == STOPPED:
-        raise KeyboardInterrupt
-    if child.returncode == 0 and read_metrics(job.folder) is not None:
-        return Ended(Outcome.FINISHED)
-    ended = f"its process ended with status {child.returncode} (see {job.folder / 'log.txt'})"
-    return Ended(Outcome.FAILED, read_failure(job.folder) or ended)
-
-
-class _ToFile:
-    """Progress for a process that is not this one: ``progress.json``, twice a second."""
+class ToFile:
+    """A watch for another process: ``progress.json``, twice a second."""
 
     def __init__(self, folder: Path) -> None:
-        self._path, self._told = folder / "progress.json", 0.0
+        self._path, self._told = folder / PROGRESS, 0.0
 
     def progress(self, stage: str, done: int, total: int | None) -> None:
         first_process = os.environ.get("LOCAL_RANK", "0") == os.environ.get("NODE_RANK", "0") == "0"
@@ -218,9 +186,10 @@ class _ToFile:
                 write_json(self._path, {"stage": stage, "done": done, "total": total})
 
 
-def _tell(path: Path, watch: Any) -> None:
+def tell_progress(folder: Path, watch: Any) -> None:
+    """Tell a watch, if there is one, what another process has left by :class:`ToFile`."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        told = json.loads(path.read_text())
+        told = json.loads((folder / PROGRESS).read_text())
         if watch is not None:
             watch.progress(told["stage"], told["done"], told["total"])
 

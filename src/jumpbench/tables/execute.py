@@ -21,6 +21,8 @@ from jumpbench.tables.provenance import provenance
 from jumpbench.tables.runlog import logging_to
 from jumpbench.tables.store import plain, run_hash, write_json
 
+PATIENT_SECONDS = 5.0
+
 
 class RunFailed(Exception):
     """A run stopped with an error; its log has the details. The message is one line."""
@@ -250,21 +252,34 @@ def main() -> int:
 
     Its folder holds ``config.yaml`` and ``labels.json``. Distributed training repeats this command
     line in every process, which a table's cannot be; ``--held`` says that the caller holds the
-    run's lock.
+    run's lock, ``--patient`` to wait while another process is making the run, and ``--spent`` how
+    many seconds of its time limit are over.
     """
     from jumpbench.tables.attempt import STOPPED, Job, Outcome, attempt, make_here
+    from jumpbench.tables.children import end_with_parent
 
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--held", action="store_true")
+    parser.add_argument("--patient", action="store_true")
+    parser.add_argument("--spent", type=float, default=0.0)
     asked = parser.parse_args()
     logging.captureWarnings(True)
-    job = Job.planned(asked.folder.resolve())
+    job = Job.planned(asked.folder.resolve(), asked.spent)
     try:
-        ended = make_here(job) if asked.held else attempt(job)
+        if asked.held:
+            end_with_parent()
+            ended = make_here(job)
+        else:
+            ended = attempt(job)
+            while asked.patient and ended.outcome is Outcome.HELD:
+                time.sleep(PATIENT_SECONDS)
+                ended = attempt(job)
     except KeyboardInterrupt:
         return STOPPED
-    if ended.outcome is not Outcome.FINISHED:
+    if ended.outcome is Outcome.HELD:
+        print("error: another process is making this run", file=sys.stderr)
+    elif ended.outcome is Outcome.FAILED:
         print(f"error: {ended.message}", file=sys.stderr)
     return 0 if ended.outcome is Outcome.FINISHED else 1
 

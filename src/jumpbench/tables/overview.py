@@ -11,13 +11,16 @@ from jumpbench.errors import DataMissing, UserError
 from jumpbench.tables.console import console, print_json, words
 from jumpbench.tables.grid import Selection, build, unique_runs
 from jumpbench.tables.language import SCALES
+from jumpbench.tables.launchers.queue import has_lost_its_job, job_of, queued_as, why_ended
 from jumpbench.tables.names import no_such
 from jumpbench.tables.plan import Run
 from jumpbench.tables.recorded import recorded_file
 from jumpbench.tables.spec import available, load
 from jumpbench.tables.store import is_running, read_failure, read_metrics
 
-_STYLES = {"done": "green", "running": "yellow", "failed": "red", "missing": "dim"}
+_STYLES = {
+    "done": "green", "running": "yellow", "queued": "cyan", "failed": "red", "missing": "dim",
+}  # fmt: skip
 COSTS = (
     "cost, smoke/small/medium/paper: A minutes on a CPU, B minutes on a GPU, C up to half an hour "
     "on a GPU, D more"
@@ -92,16 +95,21 @@ def cost_of(cost: object) -> str:
 
 
 def state_of(run: Run) -> tuple[str, str]:
-    """(done | running | failed | missing, why) of one run."""
+    """(done | running | queued | failed | missing, why) of one run."""
     try:
         if read_metrics(run.folder) is not None:
             return "done", ""
     except UserError as error:
         return "failed", str(error)
-    if is_running(run.folder):
-        return "running", ""
+    state, job = queued_as(run.folder), job_of(run.folder).get("id")
+    if state == "running" or is_running(run.folder):
+        return "running", f"job {job}" if state else ""
+    if state:
+        return "queued", f"job {job}"
     if why := read_failure(run.folder):
         return "failed", why
+    if has_lost_its_job(run.folder):
+        return "failed", why_ended(run)
     return "missing", "begun, will be resumed" if (run.folder / "checkpoints").is_dir() else ""
 
 

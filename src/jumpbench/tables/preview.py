@@ -2,6 +2,8 @@
 
 import contextlib
 from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
 import yaml
 
@@ -60,14 +62,46 @@ def print_plan(table_id: str, selection: Selection) -> None:
 
 def expected(table_id: str, scale: str, missing: list[Run]) -> str:
     """How long the missing runs take, from the mean run of the recorded table."""
-    with contextlib.suppress(UserError, KeyError, TypeError, ZeroDivisionError):
-        made = read_record(table_id, scale)["provenance"]
-        seconds = len(missing) * float(made["run_seconds"]) / int(made["n_runs"])
-        return (
-            f"about {duration(seconds)} one after the other, if each is as long as the mean of "
-            f"the {made['n_runs']} recorded ones ({'; '.join(made['hardware'])})"
+    if (each := _recorded_mean(table_id, scale)) is None:
+        return f"how long they take is not known: {table_id} is not recorded at scale {scale}"
+    seconds, made = each
+    return (
+        f"about {duration(len(missing) * seconds)} one after the other, if each is as long as the "
+        f"mean of the {made['n_runs']} recorded ones ({'; '.join(made['hardware'])})"
+    )
+
+
+def estimate(tables: Sequence[str], selection: Selection) -> str:
+    """How many runs several tables are still to make, and how long these take together."""
+    known: dict[str, float] = {}
+    unknown: set[str] = set()
+    not_recorded: list[str] = []
+    for table_id in tables:
+        with contextlib.suppress(UserError):  # told when it is its turn
+            runs = unique_runs(build(load(table_id), selection))
+            missing = {run.hash for run in runs if state_of(run)[0] != "done"}
+            if each := _recorded_mean(table_id, selection.scale):
+                known |= dict.fromkeys(missing, each[0])
+            elif missing:
+                unknown |= missing
+                not_recorded.append(table_id)
+    line = f"{len(known | dict.fromkeys(unknown))} runs to make"
+    if known:
+        line += (
+            f"; {len(known)} of them take about {duration(sum(known.values()))} one after the "
+            "other, as long as the recorded runs of their tables"
         )
-    return f"how long they take is not known: {table_id} is not recorded at scale {scale}"
+    if rest := unknown - known.keys():
+        line += f"; for {len(rest)} nothing is recorded ({', '.join(not_recorded)})"
+    return line
+
+
+def _recorded_mean(table_id: str, scale: str) -> tuple[float, dict[str, Any]] | None:
+    """(seconds of the mean recorded run, provenance of the record)."""
+    with contextlib.suppress(UserError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        made = read_record(table_id, scale)["provenance"]
+        return float(made["run_seconds"]) / int(made["n_runs"]), made
+    return None
 
 
 def duration(seconds: float) -> str:

@@ -184,6 +184,9 @@ class Terminal:
     def noted(self, run: Run, message: str) -> None:
         self._line(f"{run.id}: {message}", "yellow")
 
+    def told(self, message: str) -> None:
+        self._line(message)
+
     def _line(self, text: str, style: str = "") -> None:
         self._console.print(words(self._console, text, style), soft_wrap=True)
 

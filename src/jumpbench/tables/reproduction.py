@@ -18,7 +18,7 @@ from jumpbench.tables.collect import Records, collect, read
 from jumpbench.tables.console import print_table
 from jumpbench.tables.figures import Filled, draw, functions
 from jumpbench.tables.grid import GridCell, Selection
-from jumpbench.tables.launchers import launcher as make_launcher
+from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.layout import View, why_not_judged
 from jumpbench.tables.plan import Run
 from jumpbench.tables.progress import Terminal
@@ -66,12 +66,11 @@ class Reproduction:
             read(cell, run, self.records).value is not None for cell in asked for run in cell.runs
         )
 
-    def make(self, launcher: str, fresh: bool = False) -> None:
+    def make(self, launcher: Launcher, fresh: bool = False) -> None:
         """Make every selected run that is not finished; the files grow while runs end.
 
         ``fresh``: those that fill a cell are made again, those that they need are not.
         """
-        runner = make_launcher(launcher)
         make_folder(self.folder)
         if fresh:
             forget([run.folder for run in self.runs if run.hash in self._labels()])
@@ -80,7 +79,7 @@ class Reproduction:
         if pending:
             functions(self.table)  # so is a figure that cannot be drawn
             with Terminal(pending, self._refresh, self._names()) as terminal:
-                runner.launch(pending, terminal, self._labels())
+                launcher.launch(pending, terminal, self._labels())
 
     def _names(self) -> dict[str, str]:
         """What each run is for: the first cell that it fills."""
@@ -222,9 +221,7 @@ def _known_seeds(folder: Path) -> set[int]:
     return set()
 
 
-def reproduce(
-    table_id: str, selection: Selection, launcher: str = "serial", fresh: bool = False
-) -> bool:
+def reproduce(table_id: str, selection: Selection, launcher: Launcher, fresh: bool = False) -> bool:
     """Make and print one table; True if every selected cell has a number.
 
     Raises:
@@ -236,7 +233,6 @@ def reproduce(
             f"{table_id}: nothing of this selection is part of the {selection.scale} scale; "
             "choose other rows or columns, or scale=paper"
         )
-    make_launcher(launcher)  # one that there is not is told before a page of numbers
     try:
         job.make(launcher, fresh)
     finally:

@@ -9,7 +9,7 @@ from rich.table import Table as RichTable
 from jumpbench.tables.attempt import forget
 from jumpbench.tables.console import console, words
 from jumpbench.tables.grid import seeds as seeds_of
-from jumpbench.tables.launchers import launcher as make_launcher
+from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.layout import number
 from jumpbench.tables.overview import state_of
 from jumpbench.tables.plan import Run, plan_run
@@ -21,8 +21,8 @@ from jumpbench.tables.store import read_metrics
 def make_runs(
     experiment: str,
     overrides: Sequence[str],
-    seeds: str | None = None,
-    launcher: str = "serial",
+    seeds: str | None,
+    launcher: Launcher,
     fresh: bool = False,
 ) -> bool:
     """Make runs with what they need, and print their metrics; True if all have some.
@@ -34,13 +34,12 @@ def make_runs(
     changes = expanded(overrides)
     chosen = seeds_of(seeds, 1) if seeds is not None else [None]
     runs = [plan_run(experiment, changes, seed) for seed in chosen]
-    runner = make_launcher(launcher)
     if fresh:
         forget([run.folder for run in runs])
     steps = {step.hash: step for run in runs for step in run.with_needs()}
     if pending := [step for step in steps.values() if state_of(step)[0] != "done"]:
         with Terminal(pending, lambda: None) as terminal:
-            runner.launch(pending, terminal, {})
+            launcher.launch(pending, terminal, {})
     made = [(run, content["metrics"]) for run in runs if (content := read_metrics(run.folder))]
     if made:
         _print(made)

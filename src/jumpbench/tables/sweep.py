@@ -17,6 +17,7 @@ from jumpbench.files import write_atomic
 from jumpbench.paths import SWEEP, sweep_file
 from jumpbench.tables.composition import parsed_override
 from jumpbench.tables.grid import Selection
+from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.plan import plan_run
 from jumpbench.tables.reproduction import reproduce
 from jumpbench.tables.scalefiles import expanded
@@ -29,8 +30,8 @@ def sweep(
     experiment: str,
     overrides: Sequence[str],
     metric: str | None,
-    seeds: str | None = None,
-    launcher: str = "serial",
+    seeds: str | None,
+    launcher: Launcher,
     fresh: bool = False,
 ) -> bool:
     """Make and print the table of a sweep; True if every cell has a number.

@@ -1,13 +1,26 @@
 """Where runs are made: one interface, one implementation per place."""
 
+import dataclasses
+import importlib
+import importlib.util
+import types
+import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
+
+import yaml
 
 from jumpbench.errors import UserError
 from jumpbench.tables.names import no_such
 from jumpbench.tables.plan import Run
 
-_LATER = ("ray", "slurm")
+# name: (module, class, package that it needs)
+_LAUNCHERS = {
+    "serial": ("jumpbench.tables.launchers.serial", "Serial", None),
+    "ray": ("jumpbench.tables.launchers.ray", "Ray", "ray"),
+    "slurm": ("jumpbench.tables.launchers.slurm", "Slurm", "submitit"),
+}
+_OPTION = "launcher."
 
 
 class Events(Protocol):
@@ -19,6 +32,7 @@ class Events(Protocol):
     def failed(self, run: Run, message: str) -> None: ...
     def waiting(self, run: Run) -> None: ...
     def noted(self, run: Run, message: str) -> None: ...
+    def told(self, message: str) -> None: ...
 
 
 # run hash -> {"table": ..., "row": ..., "column": ..., "scale": ...}
@@ -29,23 +43,58 @@ class Launcher(Protocol):
     """Makes runs that are not made yet.
 
     ``runs`` come in an order in which every run stands behind its needs. A launcher returns when
-    each of them is finished or has failed; one failure never stops the others, and a run that
-    another process is making is waited for, not made twice. ``labels`` go to experiment loggers.
+    each of them is finished or has failed, or is queued on a cluster that goes on by itself; one
+    failure never stops the others, and a run that another process is making is waited for, not
+    made twice. ``labels`` go to experiment loggers. Its fields are its options.
     """
 
     def launch(self, runs: Sequence[Run], events: Events, labels: Labels) -> None: ...
 
 
-def launcher(name: str) -> Launcher:
-    """The launcher of that name.
+def launcher(name: str, options: Sequence[str] = ()) -> Launcher:
+    """The launcher of that name, with its options (``launcher.KEY=VALUE``).
 
     Raises:
-        UserError: unknown, or not part of this version.
+        UserError: unknown, an option that it does not have or of another type, or a package that
+            it needs is missing.
     """
-    if name == "serial":
-        from jumpbench.tables.launchers.serial import Serial
+    if name not in _LAUNCHERS:
+        raise no_such("launcher", name, _LAUNCHERS)
+    module, kind, package = _LAUNCHERS[name]
+    if package and importlib.util.find_spec(package) is None:
+        raise UserError(
+            f"launcher={name} needs the package {package}: pip install 'jumpbench[{name}]'"
+        )
+    made = getattr(importlib.import_module(module), kind)
+    return made(**options_of(name, made, options))
 
-        return Serial()
-    if name in _LATER:
-        raise UserError(f"launcher={name} is not part of this version; use launcher=serial")
-    raise no_such("launcher", name, ("serial", *_LATER))
+
+def options_of(name: str, made: type, given: Sequence[str]) -> dict[str, Any]:
+    """Values of a launcher's fields; one that is a mapping takes ``launcher.FIELD.KEY=VALUE``."""
+    kinds = typing.get_type_hints(made) if dataclasses.is_dataclass(made) else {}
+    options: dict[str, Any] = {}
+    for override in given:
+        key, _, text = override.removeprefix(_OPTION).partition("=")
+        key, _, below = key.partition(".")
+        if key not in kinds:
+            if not kinds:
+                raise UserError(f"launcher={name} has no options; leave out {override}")
+            raise no_such(f"option of launcher={name}", key, kinds)
+        if typing.get_origin(kinds[key]) is dict:
+            if not below:
+                raise UserError(f"launcher.{key}: give launcher.{key}.NAME=VALUE")
+            options.setdefault(key, {})[below] = text
+        else:
+            options[key] = _value(f"launcher.{key}", text, kinds[key])
+    return options
+
+
+def _value(name: str, text: str, kind: Any) -> Any:
+    allowed = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    if str in allowed:
+        return text
+    value = yaml.safe_load(text)
+    if type(value) in allowed or (float in allowed and type(value) is int):
+        return value
+    words = {bool: "true or false", int: "a whole number", float: "a number"}
+    raise UserError(f"{name}={text[:40]}: give {next(words[k] for k in allowed if k in words)}")

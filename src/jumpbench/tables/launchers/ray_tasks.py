@@ -1,0 +1,112 @@
+"""What tasks of Ray ask for, and what their workers do."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from jumpbench.errors import UserError
+from jumpbench.tables.attempt import Job, ToFile, attempt
+from jumpbench.tables.resources import Resources
+
+
+class Tasks:
+    """Functions and options of tasks, by what runs ask for and what machines have.
+
+    Args:
+        gpu_memory_gb: memory of one GPU in GiB; None: asked of one, when a run wants to know.
+        grows: whether machines may join, so that a run may wait for one that there is not yet.
+    """
+
+    def __init__(self, gpu_memory_gb: float | None, grows: bool) -> None:
+        self._gpu_memory, self._grows = gpu_memory_gb, grows
+        self._nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        self._on_cpus = ray.remote(_make())
+        # A process that has used one GPU cannot change to another.
+        self._on_gpus = ray.remote(max_calls=1)(_make())
+
+    def by(self, asked: Resources) -> tuple[Any, dict[str, Any]]:
+        """(the function that makes a run, its options).
+
+        Raises:
+            UserError: no machine has what it asks for, nor ever will.
+        """
+        options: dict[str, Any] = {"num_cpus": asked.cpus}
+        if asked.memory_gb:
+            options["memory"] = int(asked.memory_gb * 2**30)
+        if gpus := self._gpus(asked):
+            options["num_gpus"] = gpus
+        self._check(options)
+        return self._on_gpus if gpus else self._on_cpus, options
+
+    def _gpus(self, asked: Resources) -> float:
+        there = max((node.get("GPU", 0.0) for node in self._nodes), default=0.0)
+        if asked.gpus == 0 or (asked.gpus is None and not there):
+            return 0.0
+        if asked.gpu_memory_gb is None:
+            return float(asked.gpus or asked.devices)
+        if self._gpu_memory is None:
+            self._gpu_memory = _memory_of_a_gpu()
+        if asked.gpu_memory_gb > self._gpu_memory:
+            raise UserError(
+                f"resources.gpu_memory_gb={asked.gpu_memory_gb:g}: a GPU here has "
+                f"{self._gpu_memory:.0f} GiB"
+            )
+        return math.ceil(1e4 * asked.gpu_memory_gb / self._gpu_memory) / 1e4
+
+    def _check(self, options: dict[str, Any]) -> None:
+        if self._grows:
+            return
+        for key, name in (("num_cpus", "CPU"), ("num_gpus", "GPU"), ("memory", "memory")):
+            most = max((node.get(name, 0.0) for node in self._nodes), default=0.0)
+            if (wanted := options.get(key, 0)) > most:
+                unit, shown = (2**30, "GiB of memory") if key == "memory" else (1, f"{name}s")
+                has = f"{most / unit:.3g}"
+                raise UserError(f"it asks for {wanted / unit:g} {shown}; this machine has {has}")
+
+
+def _memory_of_a_gpu() -> float:
+    @ray.remote(num_gpus=0.01, num_cpus=0, max_calls=1)
+    def memory() -> float:
+        import torch
+
+        return torch.cuda.get_device_properties(0).total_memory / 2**30
+
+    return ray.get(memory.remote())
+
+
+def _make() -> Any:
+    """What a worker does. It is sent by value: a worker cannot import jumpbench before its paths
+    are set."""
+
+    def make(job, environment, folder, *needs):
+        import contextlib
+        import os
+        import sys
+
+        for outcome in ("failed", "held"):  # of a run that this one needs
+            if any(need[0] == outcome for need in needs):
+                return outcome, ""
+        os.environ.update(environment)
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
+        known = environment.get("PYTHONPATH", "").split(os.pathsep)
+        sys.path += [path for path in known if path and path not in sys.path]
+        from jumpbench.tables.launchers.ray_tasks import make_in_worker
+
+        return make_in_worker(*job)
+
+    return make
+
+
+def make_in_worker(
+    folder: str, config: dict[str, Any], labels: dict[str, str], cpus: int
+) -> tuple[str, str]:
+    """Attempt a run in this process; its outcome as plain words."""
+    import torch
+
+    torch.set_num_threads(cpus)
+    job = Job(Path(folder), config, labels)
+    ended = attempt(job, ToFile(job.folder))
+    return ended.outcome.value, ended.message

@@ -1,0 +1,203 @@
+"""Runs as jobs of Slurm, by submitit: queued at once, requeued, resumed, asked from any shell."""
+
+import functools
+import math
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+import submitit
+from filelock import FileLock
+from submitit.core.utils import FailedJobError, FailedSubmissionError
+
+from jumpbench.errors import UserError
+from jumpbench.files import make_folder
+from jumpbench.paths import outputs_root
+from jumpbench.tables.attempt import Job
+from jumpbench.tables.launchers import Events, Labels
+from jumpbench.tables.launchers.pending import Failures, pending
+from jumpbench.tables.launchers.queue import (
+    QUEUE,
+    job_of,
+    queued_as,
+    record_job,
+    why_ended,
+)
+from jumpbench.tables.launchers.slurm_job import RunJob
+from jumpbench.tables.launchers.watching import Watching
+from jumpbench.tables.plan import Run
+from jumpbench.tables.resources import Resources
+from jumpbench.tables.store import read_failure, read_metrics
+
+POLL_SECONDS = 5.0
+# A job's time covers the run's own limit, and what starting and saving take.
+_MARGIN_MINUTES = 5
+
+
+@dataclass(frozen=True)
+class Slurm:
+    """One job a run; runs of equal resources and needs are an array.
+
+    Args:
+        partition, account, qos, constraint: as of sbatch.
+        minutes: time of a job. A run that takes longer saves and is queued again.
+        restarts: how often one run is queued again for lack of time.
+        warning: seconds before the end of its time at which a run is told to save.
+        parallel: jobs of an array that run at once.
+        setup: shell commands before the run, separated by semicolons (``module load cuda``).
+        extra: further arguments of sbatch (``launcher.extra.reservation=NAME``).
+        wait: return when all runs have ended, not when they are queued.
+    """
+
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
+    minutes: int = 240
+    restarts: int = 20
+    warning: int = 120
+    parallel: int = 256
+    setup: str = ""
+    extra: dict[str, str] = field(default_factory=dict)
+    wait: bool = False
+
+    def __post_init__(self) -> None:
+        if shutil.which("sbatch") is None:
+            raise UserError("launcher=slurm: there is no sbatch here; call on a node of a cluster")
+
+    def launch(self, runs: Sequence[Run], events: Events, labels: Labels) -> None:
+        left, failures = pending(runs, events, labels)
+        make_folder(outputs_root())
+        with FileLock(outputs_root() / ".slurm.lock"):  # two calls do not queue the same run
+            QUEUE.ask()
+            new = [run for run in left if queued_as(run.folder) is None]
+            arrays = self._submit(new, failures, labels)
+        queued = len(left) - len(new)
+        events.told(
+            f"{len(new)} runs queued in {arrays} submissions"
+            + (f", {queued} were queued before" if queued else "")
+            + ("" if self.wait else "; see jumpbench status, and call again for the table")
+        )
+        if self.wait:
+            _wait([run for run in left if run not in failures], failures, events)
+
+    def _submit(self, runs: Sequence[Run], failures: Failures, labels: Labels) -> int:
+        """Queue runs behind the jobs of their needs; how many submissions it took."""
+        submissions = 0
+        for group in _groups(runs, failures):
+            for part in _parts(group, _largest_array()):
+                for run in part:
+                    Job(run.folder, run.placed(), labels.get(run.hash, {})).plan()
+                try:
+                    self._submit_array(part)
+                except (FailedJobError, FailedSubmissionError, OSError) as error:
+                    words = [line for line in str(error).splitlines() if "error" in line.lower()]
+                    raise UserError(f"sbatch refused: {(words or [str(error)])[-1]}") from None
+                submissions += 1
+        return submissions
+
+    def _submit_array(self, runs: Sequence[Run]) -> None:
+        logs = make_folder(outputs_root() / "slurm" / date.today().isoformat())
+        executor = submitit.AutoExecutor(
+            folder=logs, cluster="slurm", slurm_max_num_timeout=self.restarts
+        )
+        executor.update_parameters(**self.parameters(runs[0]))
+        save = max(self.warning - 30.0, self.warning / 2)
+        jobs = [RunJob(str(run.folder), save) for run in runs]
+        with executor.batch():  # one job if it is one, else an array
+            submitted = [executor.submit(job) for job in jobs]
+        for run, job in zip(runs, submitted, strict=True):
+            (run.folder / "error.json").unlink(missing_ok=True)  # of an earlier job
+            record_job(run.folder, job.job_id, job.paths.stderr)
+
+    def parameters(self, run: Run) -> dict[str, Any]:
+        """What submitit is told for a run, and for all of its array."""
+        asked = Resources.of(run.config)
+        minutes = self.minutes
+        if asked.minutes is not None:
+            minutes = min(minutes, math.ceil(asked.minutes) + _MARGIN_MINUTES)
+        gpus = 1 if asked.gpus is None and asked.gpu_memory_gb else asked.gpus
+        extra: dict[str, Any] = {"requeue": True, **self.extra}
+        if needed := _jobs_needed(run):
+            extra |= {"dependency": "afterok:" + ":".join(needed), "kill-on-invalid-dep": "yes"}
+        given = {
+            "name": f"jumpbench-{run.slug}", "timeout_min": minutes, "nodes": 1,
+            "tasks_per_node": 1, "cpus_per_task": asked.cpus, "mem_gb": asked.memory_gb,
+            "gpus_per_node": gpus or None,
+            "slurm_partition": self.partition, "slurm_account": self.account,
+            "slurm_qos": self.qos, "slurm_constraint": self.constraint,
+            "slurm_signal_delay_s": self.warning, "slurm_array_parallelism": self.parallel,
+            "slurm_setup": [line.strip() for line in self.setup.split(";") if line.strip()] or None,
+            "slurm_additional_parameters": extra,
+        }  # fmt: skip
+        return {key: value for key, value in given.items() if value is not None}
+
+
+def _groups(runs: Sequence[Run], failures: Failures) -> Iterator[list[Run]]:
+    """Runs of equal resources and needs, each group behind those that it needs.
+
+    The jobs of a group are queued before the next one is asked for.
+    """
+    depths: dict[str, int] = {}
+    for run in runs:
+        if not failures.reached(run):
+            below = [depths[n.hash] for n in run.needs.values() if n.hash in depths]
+            depths[run.hash] = 1 + max(below, default=-1)
+    for depth in sorted(set(depths.values())):
+        groups: dict[Any, list[Run]] = {}
+        for run in runs:
+            if depths.get(run.hash) == depth:
+                key = (run.slug, Resources.of(run.config), tuple(_jobs_needed(run)))
+                groups.setdefault(key, []).append(run)
+        yield from groups.values()
+
+
+def _jobs_needed(run: Run) -> list[str]:
+    """Jobs of needed runs that have not finished."""
+    needs = [need for need in run.needs.values() if read_metrics(need.folder) is None]
+    return sorted(job for need in needs if (job := job_of(need.folder).get("id")))
+
+
+def _parts(runs: list[Run], most: int) -> Iterator[list[Run]]:
+    for first in range(0, len(runs), most):
+        yield runs[first : first + most]
+
+
+@functools.cache
+def _largest_array() -> int:
+    """How many jobs an array may have here."""
+    told = subprocess.run(["scontrol", "show", "config"], capture_output=True, text=True)
+    found = re.search(r"MaxArraySize\s*=\s*(\d+)", told.stdout)
+    return max(int(found[1]) - 1, 1) if found else 1000
+
+
+def _wait(runs: Sequence[Run], failures: Failures, events: Events) -> None:
+    """Until every run has finished, or its job has gone without."""
+    left, watching = list(runs), Watching(events)
+    while left:
+        QUEUE.ask()
+        gone = [run for run in left if queued_as(run.folder) is None]
+        watching.look(left)
+        for run in [run for run in left if _is_finished(run)]:
+            left.remove(run)
+            watching.started(run)
+            events.finished(run)
+        for run in gone:
+            if run in left:
+                left.remove(run)
+                if not failures.reached(run):
+                    failures.add(run, read_failure(run.folder) or why_ended(run))
+        if left:
+            time.sleep(POLL_SECONDS)
+
+
+def _is_finished(run: Run) -> bool:
+    try:
+        return read_metrics(run.folder) is not None
+    except UserError:
+        return False
