@@ -53,6 +53,19 @@ def test_cells_with_the_same_configuration_share_a_run(project):
     assert len(unique_runs(grid)) == 2
 
 
+def test_experiments_of_other_names_are_the_same_run(project):
+    folder = project / "conf/experiment/toy"
+    coin = (folder / "coin.yaml").read_text()
+    (folder / "penny.yaml").write_text(coin.replace("name: coin", "name: penny"))
+    second = (folder / "second.yaml").read_text()
+    (folder / "third.yaml").write_text(second.replace("toy/coin", "toy/penny"))
+    needed = plan_run("toy/second").needs["first"]
+    other = plan_run("toy/third").needs["first"]
+    assert other.folder == needed.folder
+    assert plan_run("toy/penny", ["method.bias=0.25"], 0).folder == needed.folder
+    assert plan_run("toy/second") == plan_run("toy/third")
+
+
 def test_a_part_of_a_table_is_a_table(project):
     table = load("toy/coins")
     grid = build(table, Selection("paper", seeds="[4,7]", rows="FAIR", columns="large*"))

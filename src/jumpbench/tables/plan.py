@@ -86,6 +86,7 @@ def forget() -> None:
     composition.forget()
     _planned.cache_clear()
     _needed.cache_clear()
+    _places.clear()
 
 
 @functools.cache
@@ -122,7 +123,13 @@ def _plan(experiment: str, config: dict[str, Any], passed_on: tuple[str, ...]) -
         raise UserError(f"experiment {experiment}: {error}") from None
     plain["needs"] = {key: f"run:{run.hash}" for key, run in needs.items()}
     name = re.sub(r"[^A-Za-z0-9._=+-]+", "-", str(plain["name"]))
-    return Run(experiment.split("/")[0], name, identity(plain), plain, needs)
+    identified = identity(plain)
+    # Experiments that differ in nothing but their names are one run, in one folder.
+    slug, name = _places.setdefault(identified, (experiment.split("/")[0], name))
+    return Run(slug, name, identified, plain, needs)
+
+
+_places: dict[str, tuple[str, str]] = {}
 
 
 def _need(
