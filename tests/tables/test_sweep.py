@@ -33,7 +33,8 @@ def test_a_sweep_is_a_table_of_its_values(project, capsys):
             assert cell["measured"] == pytest.approx(0.5 / int(n) ** 0.5)
     # from then on it is a table like any other: resumed, shown, loaded
     trace = (project / "trace").read_text()
-    assert main(words) == 0
+    assert main([*words, "trainer.accelerator=cpu"]) == 0  # where it runs makes no other table
+    assert [folder] == list((project / "outputs/tables/sweep").iterdir())
     table_id = f"sweep/{folder.name}"
     assert main(["status", table_id, "seeds=2"]) == 0
     assert (project / "trace").read_text() == trace

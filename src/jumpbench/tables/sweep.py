@@ -17,6 +17,7 @@ from jumpbench.files import write_atomic
 from jumpbench.paths import SWEEP, sweep_file
 from jumpbench.tables.composition import parsed_override
 from jumpbench.tables.grid import Selection
+from jumpbench.tables.identity import is_anonymous
 from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.plan import plan_run
 from jumpbench.tables.reproduction import reproduce
@@ -44,7 +45,8 @@ def sweep(
     Raises:
         UserError: nothing is swept, no metric is named, or an override that fits no run.
     """
-    swept, fixed = split(experiment, overrides)
+    here = tuple(override for override in overrides if is_anonymous(override))  # device, loggers
+    swept, fixed = split(experiment, [text for text in overrides if text not in here])
     if not swept:
         raise UserError("nothing is swept; give several values of a key: key=a,b,c")
     names = [name.strip() for name in (metric or "").split(",") if name.strip()]
@@ -54,12 +56,12 @@ def sweep(
     content = table(experiment, swept, fixed, names)
     for row in content["rows"]:  # what fits no run is told before a file is written
         for column in content["columns"]:
-            plan_run(experiment, expanded([*fixed, *row["overrides"], *column["overrides"]]))
+            plan_run(experiment, expanded([*fixed, *row["overrides"], *column["overrides"], *here]))
     identity = hashlib.sha256(repr((experiment, swept, fixed, names)).encode()).hexdigest()[:8]
     table_id = f"{SWEEP}/{re.sub(r'[^A-Za-z0-9]+', '-', experiment)}-{identity}"
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
     write_atomic(sweep_file(table_id), text)
-    return reproduce(table_id, Selection(SCALE, seeds), launcher, fresh)
+    return reproduce(table_id, Selection(SCALE, seeds, overrides=here), launcher, fresh)
 
 
 def split(experiment: str, overrides: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
