@@ -36,6 +36,19 @@ def test_batches():
         BinaryMnist(28, batch_size=0)
 
 
+def test_several_samples_of_some_images():
+    """Each image so many times in a row, from one on; batches may cut through them."""
+    data = BinaryMnist(
+        16, generated=9, test_first=6, test_size=2, test_repeats=3, test_batch_size=4
+    )
+    numbers = [batch["number"].tolist() for batch in data.test_dataloader()]
+    assert numbers == [[6, 6, 6, 7], [7, 7]]
+    with pytest.raises(UserError, match="from 6 on, but there are 9"):
+        BinaryMnist(16, generated=9, test_first=6, test_size=4).test_dataloader()
+    with pytest.raises(UserError, match="test_repeats 0"):
+        BinaryMnist(16, generated=9, test_repeats=0)
+
+
 @needs_data("mnist")
 def test_mnist():
     data = BinaryMnist(32, test_size=1000)

@@ -17,7 +17,7 @@ class VqTraining(TrainedMethod):
     """VQ-VAE (van den Oord et al. 2017): squared error, codes pulled to latents and back.
 
     The loss is the mean squared error of images in [-1, 1] plus both distances, that of latents to
-    codes times ``commitment``. Every ``restart_every`` steps, for the first half of
+    codes times ``commitment``. Every ``restart_every`` steps, up to step
     ``restart_until``, codes that no latent of the batch is nearest to move onto random latents of
     it: without that most of them are never used.
 
