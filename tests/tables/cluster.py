@@ -99,7 +99,10 @@ class Slurm:
         for process in reversed(self._processes):
             process.terminate()
         for process in reversed(self._processes):
-            process.wait(30)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def _free_ports(count: int) -> list[int]:
