@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import socket
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -68,8 +69,9 @@ class Ray:
             where = {"address": self.address}
         if joined := not ray.is_initialized():
             try:
+                _answers(self.address)
                 ray.init(**where, log_to_driver=False, logging_level=logging.ERROR)
-            except (ConnectionError, ValueError, RuntimeError) as error:
+            except (OSError, ValueError, RuntimeError) as error:
                 words = str(error).splitlines()[0] if str(error) else type(error).__name__
                 raise UserError(
                     f"launcher.address={self.address}: {words}; start a cluster with 'ray start "
@@ -165,6 +167,13 @@ class _Call:
             ray.cancel(task)
         if tasks:
             ray.wait(tasks, num_returns=len(tasks), timeout=STOP_SECONDS)
+
+
+def _answers(address: str | None) -> None:
+    """Raises OSError where HOST:PORT does not, for which Ray itself would wait for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if host and port.isdigit() and "://" not in host:
+        socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def _ready(tasks: list[Any]) -> list[Any]:
