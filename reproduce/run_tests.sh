@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Run the tests: reproduce/run_tests.sh [pytest arguments]
-# Without arguments, all of them: the slow ones in a second process beside the quick ones.
+# Without arguments, all but the long ones (-m long): the slow ones in a second process beside the
+# quick ones.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
 environment test || exit
@@ -10,7 +11,7 @@ slow=$(mktemp)
 trap 'kill "$beside" 2>/dev/null; rm -f "$slow"' EXIT
 "$venv/bin/python" -m pytest -m slow -p no:cacheprovider >"$slow" 2>&1 &
 beside=$!
-"$venv/bin/python" -m pytest -m "not slow"
+"$venv/bin/python" -m pytest -m "not slow and not long"
 quick=$?
 wait "$beside"
 late=$?

@@ -45,7 +45,7 @@ def test_a_documented_command_is_planned_as_it_is_written(command, capsys):
     assert re.search(r"\b[1-9]\d* runs?\b", capsys.readouterr().out)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda words: " ".join(words))
 def test_a_documented_command_runs_at_smoke_scale(command, tmp_path, monkeypatch):
     monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(tmp_path))

@@ -26,7 +26,7 @@ NO_SCHEDULE = ["method.rate=null"]
         ("SEDD", OPTIMIZER, NO_SCHEDULE),
         ("DNFS", OPTIMIZER, []),
         ("DNFS on graphs", OPTIMIZER, []),
-        ("Blackout", OPTIMIZER, []),
+        ("Blackout images", OPTIMIZER, []),
     ],
 )
 def test_steps_that_are_far_too_large_fail_with_a_reason(name, rate, more, tmp_path, monkeypatch):

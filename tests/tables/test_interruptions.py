@@ -25,7 +25,7 @@ def test_no_method_concludes_anything_behind_the_checkpoint_of_its_step():
         assert "on_train_batch_end" not in vars(kind), kind
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_trained_class_is_interrupted():
     made = {
         place.run(*SHORT).config["method"]["_target_"].split(".")[-1] for place in TRAINED.values()
@@ -42,7 +42,7 @@ def test_probes_of_a_step_with_a_checkpoint_are_not_forgotten(tmp_path, monkeypa
     assert interrupt_everywhere(TRAINED["DNFS"].run(*SHORT), at) == (2, [])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", TRAINED)
 def test_killed_anywhere_a_run_ends_the_same(name, tmp_path, monkeypatch):
     monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(tmp_path))

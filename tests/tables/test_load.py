@@ -43,7 +43,7 @@ def planned(project, name, rows, columns=10, seeds=2):
     return seconds(lambda: Reproduction(load(f"toy/{name}"), Selection("smoke")))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_thousand_runs_are_planned_collected_and_rendered_in_time(project):
     planned(project, "first", 1)  # what is imported
     quarter, _ = planned(project, "quarter", 12)

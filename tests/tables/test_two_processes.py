@@ -45,7 +45,7 @@ def trained(run, devices, folder):
     return [json.loads((folder / f"rank{rank}.json").read_text()) for rank in range(devices)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("paper", RUNS)
 def test_two_processes_train_as_one_does(paper, project, tmp_path):
     run = first_training(*RUNS[paper])

@@ -59,7 +59,7 @@ def missed(config, folder):
     return set() if method.unused_parameters else seen.missed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_step_reaches_every_parameter_or_the_method_says_so(tmp_path):
     runs = trained()
     assert len(runs) > 20  # of all papers
