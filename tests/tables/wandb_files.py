@@ -2,6 +2,7 @@
 
 import json
 import struct
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,12 +46,22 @@ class Mirrored:
         return json.loads((self.folder / "files" / self.logged(name)[-1]["path"]).read_text())
 
 
+def _whole(path, seconds=60):
+    """Records of a run that has ended; another process writes them, and may be behind."""
+    for _ in range(10 * seconds):
+        found = list(records(path))
+        if any(record.WhichOneof("record_type") == "exit" for record in found):
+            return found
+        time.sleep(0.1)
+    raise TimeoutError(f"{path} has no end")
+
+
 def offline(folder):
     """Every offline run below ``folder``, oldest first."""
     found = []
     for path in sorted(Path(folder).glob("wandb/offline-run-*/run-*.wandb")):
         one = Mirrored(path.parent)
-        for record in records(path):
+        for record in _whole(path):
             kind = record.WhichOneof("record_type")
             if kind == "run":
                 one.run = record.run

@@ -71,7 +71,8 @@ def recorded_view(table: Table, content: dict[str, Any]) -> View:
     """A record as it is shown."""
     file = str(recorded_file(table.id, content["scale"]))
     cells = [_as_compared(table, content, Cell.from_json(c, file)) for c in content["cells"]]
-    view = View(table, content["scale"], cells, provenance=content["provenance"])
+    changes = content.get("changes", ())
+    view = View(table, content["scale"], cells, provenance=content["provenance"], overrides=changes)
     return replace(view, claims=[_as_judged(view, claim) for claim in content["claims"]])
 
 

@@ -150,6 +150,7 @@ class Reproduction:
             "scale": scale,
             "kind": self.table.scales[scale].kind,
             "overrides": list(self.selection.overrides),
+            "changes": list(self.selection.changes),  # those of them that can change a number
             "not_judged": self.not_judged or None,
             "seeds": self.seeds,
             "cells": [cell.as_json() for cell in cells],
