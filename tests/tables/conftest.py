@@ -26,6 +26,12 @@ def project(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def own_page(project, monkeypatch):
+    """The page holds the toy table alone; the suite's records would take half a minute to draw."""
+    monkeypatch.setattr("jumpbench.tables.report_page.shown", lambda: ["toy/coins"])
+
+
+@pytest.fixture
 def jumpbench(project):
     """Run the command line in a process of its own; returns the finished process."""
 

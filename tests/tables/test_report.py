@@ -89,7 +89,7 @@ def test_a_table_is_recorded_whole_and_as_it_is_published(project, capsys):
 
 
 @pytest.mark.parametrize("damage", ["{}", "[]", "", '{"cells": 3}', '{"cells": [1]}'])
-def test_damaged_records_and_tables_are_named(project, capsys, damage):
+def test_damaged_records_and_tables_are_named(project, own_page, capsys, damage):
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
     assert main(RECORD) == 0
     file = project / "reproduce/toy/results/coins.smoke.json"
