@@ -1,5 +1,7 @@
 """Errors that a user can act on: one line that names the thing and the fix."""
 
+import re
+
 
 class UserError(Exception):
     """Bad input. The message is one line: what is wrong, and what to do about it."""
@@ -22,3 +24,9 @@ def innermost(error: BaseException) -> BaseException:
     while (cause := error.__cause__ or error.__context__) is not None:
         error = cause
     return error
+
+
+def printable(text: str) -> str:
+    """One line that any terminal shows as it is: control characters are written out."""
+    text = " ".join(text.split()).encode("utf-8", "backslashreplace").decode()
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", lambda c: c[0].encode("unicode_escape").decode(), text)

@@ -88,7 +88,7 @@ def test_black_images_are_counted(trained):
 def test_images_of_another_size_than_the_reference_are_refused(trained):
     with pytest.raises(UserError, match="cannot be judged by a reference"):
         judged(trained[2], Draws(pictures(5, 0, size=16))).results()
-    with pytest.raises(UserError, match="finish the run"):
+    with pytest.raises(UserError, match="has not finished"):
         judged(trained[2] / "nowhere", Draws(pictures(5, 0))).results()
 
 

@@ -81,7 +81,7 @@ def test_true_samples_may_lie_in_the_folder_of_a_run(tmp_path):
     assert judge(TargetEvaluation(target, str(tmp_path)), samples) == judge(
         TargetEvaluation(target, truth), samples
     )
-    with pytest.raises(UserError, match="is missing: finish the run"):
+    with pytest.raises(UserError, match="is missing: the run that makes it"):
         judge(TargetEvaluation(target, str(tmp_path / "nowhere")), samples)
 
 

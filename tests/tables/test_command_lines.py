@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jumpbench import completion
-from jumpbench.cli import COMMANDS, main
+from jumpbench.cli import main
+from jumpbench.commands import COMMANDS
 from jumpbench.errors import UserError
 from jumpbench.tables.launchers import options_of
 

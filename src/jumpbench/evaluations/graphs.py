@@ -1,11 +1,11 @@
 """Sizes of solutions on graphs, against the optimum of the same graphs."""
 
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from jumpbench.artifacts import load_artifacts
 from jumpbench.errors import UserError
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.samplers.draws import Draws
@@ -67,13 +67,10 @@ class GraphEvaluation(Evaluation):
         return values
 
     def _best(self) -> Tensor:
-        path = Path(str(self.optimum)) / "samples.pt"
-        if not path.is_file():
-            raise UserError(f"{path} is missing: finish the run that optimum names first")
-        solved = torch.load(path, map_location="cpu", weights_only=True)
+        solved = load_artifacts(str(self.optimum))
         for name, parts in (("nodes", self._nodes), ("edges", self._edges)):
             if not torch.equal(solved[name], torch.cat(parts)):
-                raise UserError(f"{path} solves other graphs: they differ in their {name}")
+                raise UserError(f"{self.optimum} solves other graphs: they differ in their {name}")
         return solved["best_sizes"]
 
     def artifacts(self) -> dict[str, Any]:

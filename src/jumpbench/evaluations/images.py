@@ -1,12 +1,12 @@
 """Judging generated images by a classifier that the suite trains, and by Inception features."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from jumpbench.artifacts import load_artifacts, load_weights
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.metrics.frechet import (
@@ -102,11 +102,8 @@ class ImageScores(Evaluation):
         if not self._reference:
             if self.folder is None:
                 raise UserError("images are judged by a trained classifier: give its run's folder")
-            path = Path(self.folder) / "samples.pt"
-            if not path.is_file():
-                raise UserError(f"{path} is missing: finish the run that trains the classifier")
-            self._reference = torch.load(path, map_location="cpu", weights_only=True)
-            self.classifier.load_state_dict(self._reference["network"])
+            load_weights(self.classifier, self.folder)
+            self._reference = load_artifacts(self.folder)
         nearest = self._reference["nearest"]
         if len(nearest) and nearest.shape[1:] != images.shape[1:]:
             raise UserError(
@@ -145,10 +142,7 @@ class InceptionScores(Evaluation):
         features, probabilities = inception(torch.cat(self._images), self.scale, self.batch_size)
         moments = FeatureMoments()
         moments.update(features)
-        path = Path(self.reference) / "samples.pt"
-        if not path.is_file():
-            raise UserError(f"{path} is missing: finish the run that makes the reference")
-        reference = torch.load(path, map_location="cpu", weights_only=True)
+        reference = load_artifacts(self.reference)
         return {
             "fid": frechet_distance(*moments.compute(), reference["mean"], reference["covariance"]),
             "is": inception_score(probabilities),

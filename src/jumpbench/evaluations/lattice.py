@@ -1,12 +1,11 @@
 """Judging samples of an unnormalised law: lattice models, or any other target."""
 
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from jumpbench.errors import UserError
+from jumpbench.artifacts import load_artifacts
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.metrics.lattice import lattice_metrics
 from jumpbench.metrics.states import energies, energy_law, energy_levels, state_metrics
@@ -86,11 +85,7 @@ class TargetEvaluation(Evaluation):
     def _truth(self) -> Tensor | None:
         if not isinstance(self.ground_truth, str | Path):
             return self.ground_truth
-        path = Path(self.ground_truth) / "samples.pt"
-        if not path.is_file():
-            raise UserError(f"{path} is missing: finish the run that ground_truth names first")
-        artifacts: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        return artifacts["samples"]
+        return load_artifacts(self.ground_truth)["samples"]
 
     def _against_kaufman(self, x: Tensor) -> dict[str, float]:
         target = self.target
