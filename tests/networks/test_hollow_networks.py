@@ -160,3 +160,22 @@ def plain_block(block, s, u):
     v = v + linear(block.attention.out, torch.cat(out, -1))
     hidden = torch.nn.functional.gelu(linear(block.up, norm(block.perceptron_norm, v)))
     return v + linear(block.down, hidden)
+
+
+@pytest.mark.parametrize("site", range(7))
+def test_a_site_can_tell_the_states_of_its_neighbours(site):
+    """Without mixing in the streams and with all attention at distance 1, a site depends on its
+    neighbours, on the two sites that its own features carry, and on nothing else."""
+    edges = [(0, 3), (0, 6), (1, 4), (2, 5), (2, 6), (1, 5)]
+    torch.manual_seed(0)
+    network = LeGF(7, hidden=16, layers=1).double()
+    for name in ("attention.out.weight", "down.weight"):
+        torch.nn.init.zeros_(network.blocks[0].get_parameter(name))
+    network.distance_bias.data[1] = 60.0
+    x = torch.randint(2, (1, 7)).repeat(8, 1)
+    x[torch.arange(7), torch.arange(7)] ^= 1  # row j: site j changed; the last row: none
+    flux = network(x, torch.full((8,), 0.3).double(), Graphs.of([(7, edges)]))[:, site]
+    rate = flux.abs().sum(-1)  # of the one change that there is, whatever the site's own symbol
+    changed = ((rate[:7] - rate[7]).abs() > 1e-9).nonzero().flatten().tolist()
+    near = {a if b == site else b for a, b in edges if site in (a, b)}
+    assert set(changed) == (near | {site - 1, site + 1}) & set(range(7))

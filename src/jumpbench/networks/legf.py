@@ -45,7 +45,7 @@ class LeGF(LeTF):
         sizes = graphs.sizes[:, None]
         backwards = torch.where(site < sizes, sizes - 1 - site, site)
         between = self._between_nodes(graphs)
-        mask = between.repeat(1, 1, 1, 2)
+        mask = self._to_streams(between, graphs.mask)
         hidden = ~(visible(len(site), x.device) & graphs.mask.repeat(1, 2)[:, None, None])
         flux = self._flux(
             x, t, backwards, self._in_streams(between, backwards),
@@ -58,6 +58,17 @@ class LeGF(LeTF):
         row = graphs.distances.clamp(max=self.max_distance)
         row = torch.where(graphs.distances < 0, self.max_distance + 1, row)
         return functional.embedding(row, self.distance_bias).permute(0, 3, 1, 2)
+
+    def _to_streams(self, between: Tensor, real: Tensor) -> Tensor:
+        """Bias (B, heads, D, 2 D) of site i towards f_j and b_j, which carry x_{j-1} and x_{j+1}.
+
+        With the distances to j instead, no feature of site i could tell its neighbours' states:
+        every key would stand one place beside the node that its bias is about.
+        """
+        between = between * real[:, None, None]
+        left = functional.pad(between[..., :-1], (1, 0))
+        right = functional.pad(between[..., 1:], (0, 1))
+        return torch.cat((left, right), -1)
 
     def _in_streams(self, between: Tensor, backwards: Tensor) -> Tensor:
         """Bias (2 B, heads, D + 1, D + 1) in the order of both streams, causal."""
