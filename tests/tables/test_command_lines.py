@@ -2,10 +2,16 @@
 
 import dataclasses
 import json
+import os
+import pty
 import re
+import select
+import shutil
+import signal
 import string
 import subprocess
 import sys
+import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -143,6 +149,49 @@ def test_bash_completes_what_is_typed(project):
     script += "".join(f"ask '{line}'\n" for line in lines)
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == list(lines.values()), done.stderr
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+def test_zsh_completes_what_is_typed(project, tmp_path):
+    """In an interactive zsh, at a terminal: a key shows the line as the tabulator left it."""
+    script = tmp_path / "script.zsh"
+    script.write_text(
+        f'jumpbench() {{ "{sys.executable}" -m jumpbench "$@"; }}\n'
+        + completion.SCRIPTS["zsh"]
+        + 'show() { print -r -- "<$BUFFER>"; BUFFER=; }\nzle -N show\nbindkey "^G" show\n'
+        + "print rea''dy\n"
+    )
+    lines = {
+        "jumpbench sta": "jumpbench status ",
+        "jumpbench table toy/c": "jumpbench table toy/coins ",
+        "jumpbench table toy/coins sca": "jumpbench table toy/coins scale=",
+        "jumpbench table toy/coins columns=sm": r"jumpbench table toy/coins columns=small\ n ",
+        "jumpbench nothing ": "jumpbench nothing ",
+    }
+    process, terminal = pty.fork()
+    if process == 0:
+        os.environ.update(TERM="dumb", HOME=str(tmp_path))
+        os.execvp("zsh", ["zsh", "-f", "-i"])
+    try:
+        os.write(terminal, f"source {script}\n".encode())
+        read_until(terminal, b"ready\r\n")
+        for line, wanted in lines.items():
+            os.write(terminal, f"{line}\t\x07".encode())
+            shown = read_until(terminal, b">\r\n")
+            assert shown.decode().split("<")[-1].split(">")[0] == wanted
+    finally:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        os.close(terminal)
+
+
+def read_until(terminal, end, seconds=60):
+    seen, stop = b"", time.monotonic() + seconds
+    while end not in seen:
+        assert time.monotonic() < stop, seen
+        if select.select([terminal], [], [], 0.2)[0]:
+            seen += os.read(terminal, 65536)
+    return seen
 
 
 def test_nearest_names_are_offered(project, capsys):
