@@ -202,3 +202,14 @@ def test_a_warm_start_has_the_architecture_and_the_law_of_its_run(name):
 def test_devices_share_the_training_batch_and_leave_test_batches_whole(stages, size):
     config = {"trainer": {"devices": 2}, "data": {"batch_size": 100}, "stages": stages}
     assert data_settings(config)["batch_size"] == size
+
+
+def test_every_argument_of_a_constructor_is_a_key(project):
+    """Also one that the file does not name, or that a class hands to the class above it."""
+    run = plan_run("toy/coin", ["method.doomed=0.5"])
+    assert run.config["method"]["doomed"] == 0.5
+    assert run == plan_run("toy/coin", ["+method.doomed=0.5"])
+    with pytest.raises(UserError, match=r"did you mean 'method.doomed'"):
+        plan_run("toy/coin", ["method.dooned=0.5"])
+    run = plan_run("dnfs/independent_sets", ["network.readout_scale=0.1"])
+    assert run.config["method"]["network"]["readout_scale"] == 0.1

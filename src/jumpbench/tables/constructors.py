@@ -105,6 +105,40 @@ def check_signatures(config: Mapping[str, Any]) -> None:
             _check_call(called, place, node)
 
 
+def arguments_of(node: Any) -> frozenset[str]:
+    """Names of the arguments of what a node constructs (imports its class); empty if unknown."""
+    name = str(node.get("_target_", "")) if isinstance(node, Mapping) else ""
+    if name and name not in _GETTERS and _is_allowed(name):
+        find_own_modules()
+        with contextlib.suppress(UserError, TypeError, ValueError):
+            return frozenset(_arguments(locate(name))[0])
+    return frozenset()
+
+
+def _arguments(called: Any) -> tuple[dict[str, inspect.Parameter], bool]:
+    """Arguments by name, and whether any other is taken too.
+
+    What a class takes as ``**kwargs`` is looked up in the class above it, and so on.
+    """
+    found: dict[str, inspect.Parameter] = {}
+    for function in _constructors(called):
+        parameters = inspect.signature(function).parameters.values()
+        found |= {p.name: p for p in parameters if p.kind in _NAMED and p.name not in found}
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            return {name: p for name, p in found.items() if name != "self"}, False
+    return {name: p for name, p in found.items() if name != "self"}, True
+
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def _constructors(called: Any) -> list[Any]:
+    if not inspect.isclass(called):
+        return [called]
+    own = [c.__dict__["__init__"] for c in called.__mro__[:-1] if "__init__" in c.__dict__]
+    return own or [called]
+
+
 def locate(name: str, place: str = "") -> Any:
     """The object of that dotted name.
 
@@ -148,9 +182,7 @@ def _check_call(called: Any, place: str, node: Mapping[str, Any]) -> None:
     except (TypeError, ValueError):  # built in C
         return
     takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    named = {
-        n for n, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-    }
+    named = {n for n, p in parameters.items() if p.kind in _NAMED}
     name = getattr(called, "__name__", str(called))
     for key in given:
         if key not in named and not takes_all:

@@ -7,6 +7,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError, innermost
+from jumpbench.tables.constructors import arguments_of
 from jumpbench.tables.names import no_such
 
 
@@ -21,7 +22,8 @@ def explained(error: BaseException) -> str:
 
 
 def with_value(experiment: str, config: dict[str, Any], override: Override) -> dict[str, Any]:
-    """``config`` with one value set: ``key=`` must exist, ``+key=`` must not, ``~key`` goes.
+    """``config`` with one value set: ``key=`` must exist, or be an argument of what its node
+    constructs; ``+key=`` must not exist; ``~key`` goes.
 
     A number or a text at a place that is there is set in the dict itself; anything else, and every
     mistake, goes through OmegaConf, which takes a hundred times as long.
@@ -102,7 +104,11 @@ def _set(experiment: str, config: DictConfig, override: Override) -> None:
             and not isinstance(value, dict | list)
         ):
             raise UserError(f"{override.input_line}: {key} is there already; leave out the +")
-        elif override.is_add() or override.is_force_add():
+        elif (
+            override.is_add()
+            or override.is_force_add()
+            or (isinstance(parent, DictConfig) and not there and last in arguments_of(parent))
+        ):
             OmegaConf.update(config, key, value, merge=True, force_add=True)
         else:
             _must_exist(config, key)
@@ -125,7 +131,7 @@ def _must_exist(config: DictConfig, key: str) -> None:
     names = key.split(".")
     for i, name in enumerate(names):
         if isinstance(node, DictConfig) and name not in set(node):
-            known = [".".join([*names[:i], str(k)]) for k in node]
+            known = [".".join([*names[:i], str(k)]) for k in {*node, *arguments_of(node)}]
             raise UserError(
                 f"{no_such('key', '.'.join(names[: i + 1]), known)} (a new key is written +{key}=)"
             )
