@@ -59,6 +59,18 @@ def test_a_miniature_draws_no_published_number(filled):
     assert not [line for line in axis.lines if line.get_color() == "black" and line.get_lw() > 1]
 
 
+def test_a_miniature_is_drawn_under_its_own_heads(filled):
+    small = filled("small")
+    heads = dataclasses.replace(
+        small.table.scales["small"].heads, rows={"fair": "8 flips"}, columns={"small n": "n = 8"}
+    )
+    scale = dataclasses.replace(small.table.scales["small"], heads=heads)
+    table = dataclasses.replace(small.table, scales={"small": scale})
+    axis, heights = bars_of(barcharts.bars(Filled(table, (), small.cells, "small")))
+    assert set(heights) == {"8 flips", "biased"}
+    assert [tick.get_text() for tick in axis.get_xticklabels()] == ["n = 8", "large n"]
+
+
 def test_numbers_far_apart_are_logarithmic_and_none_is_no_figure(filled):
     paper = filled("paper")
     far = [dataclasses.replace(c, measured=c.measured and c.measured**20) for c in paper.cells]

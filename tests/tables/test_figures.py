@@ -5,12 +5,13 @@ from types import SimpleNamespace
 import matplotlib.pyplot as plt
 
 from jumpbench.tables.figures import scatter
+from support import OwnHeads
 
 VALUES = {("a", "1", "x"): 1.0, ("a", "1", "y"): 2.0, ("a", "2", "x"): 3.0, ("a", "2", "y"): 5.0,
           ("b", "1", "x"): 1.0}  # fmt: skip
 
 
-class Filled:
+class Filled(OwnHeads):
     rows, columns = ("a", "b"), ("1", "2")
     table = SimpleNamespace(
         metrics={"x": SimpleNamespace(label="across"), "y": SimpleNamespace(label="")}

@@ -6,7 +6,6 @@ from typing import Any
 
 from jumpbench.tables.cells import Cell
 from jumpbench.tables.figures import Filled
-from jumpbench.tables.layout import View
 from jumpbench.tables.wording import title
 
 PANELS = 6
@@ -70,7 +69,8 @@ def _panel(
         heights = [cell.measured for cell in cells.values()]
         errors = [cell.std or cell.uncertainty or 0.0 for cell in cells.values()]
         axis.bar(
-            at, heights, wide, yerr=errors, label=row, color=colours[i % len(colours)],
+            at, heights, wide, yerr=errors, label=filled.row_head(row),
+            color=colours[i % len(colours)],
             error_kw={"lw": 0.8, "capsize": 1.5, "ecolor": "0.35"},
         )  # fmt: skip
         numbers += heights
@@ -78,8 +78,7 @@ def _panel(
             if filled.beside and isinstance(cell.paper, int | float):
                 axis.plot([x - wide / 2, x + wide / 2], [cell.paper] * 2, color="black", lw=1.6)
                 numbers.append(cell.paper)
-    heads = View(filled.table, filled.scale_name, filled.cells)
-    axis.set_xticks(range(len(columns)), [heads.column_head(c) for c in columns], fontsize=8)
+    axis.set_xticks(range(len(columns)), [filled.column_head(c) for c in columns], fontsize=8)
     axis.set_ylabel(title(filled.table.metrics[metric]), fontsize=8)
     axis.tick_params(axis="y", labelsize=8)
     if min(numbers) > 0 and max(numbers) > 200 * min(numbers):
@@ -110,7 +109,8 @@ def heatmap(filled: Filled, metric: str) -> Any:
                 colour = "white" if value < middle else "black"
                 axis.text(j, i, f"{value:.{min(digits, 3)}f}", ha="center", va="center", fontsize=7,
                           color=colour)  # fmt: skip
-    axis.set_xticks(range(len(filled.columns)), filled.columns, fontsize=8, rotation=45, ha="right")
-    axis.set_yticks(range(len(filled.rows)), filled.rows, fontsize=8)
+    columns, rows = map(filled.column_head, filled.columns), map(filled.row_head, filled.rows)
+    axis.set_xticks(range(len(filled.columns)), [*columns], fontsize=8, rotation=45, ha="right")
+    axis.set_yticks(range(len(filled.rows)), [*rows], fontsize=8)
     figure.colorbar(shown, label=title(filled.table.metrics[metric]))
     return figure

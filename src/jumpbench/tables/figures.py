@@ -12,6 +12,7 @@ from jumpbench.files import disk_errors, make_folder
 from jumpbench.tables.cells import Cell
 from jumpbench.tables.grid import GridCell
 from jumpbench.tables.language import Table
+from jumpbench.tables.layout import View
 from jumpbench.tables.names import visible
 from jumpbench.tables.store import read_json, write_json
 
@@ -27,11 +28,19 @@ class Filled:
         self.beside = scale is not None and scale.compared  # whether published numbers are drawn
         self._runs = {(g.row.name, g.column.name): g.runs for g in grid}
         self._cells = {(c.row, c.column, c.metric): c for c in cells}
+        self._heads = View(table, scale_name, self.cells)
         self.rows = list(dict.fromkeys(cell.row for cell in cells))
         self.columns = list(dict.fromkeys(cell.column for cell in cells))
 
     def cell(self, row: str, column: str, metric: str) -> Cell | None:
         return self._cells.get((row, column, metric))
+
+    def row_head(self, row: str) -> str:
+        """What a row is called at this scale."""
+        return self._heads.row_head(row)
+
+    def column_head(self, column: str) -> str:
+        return self._heads.column_head(column)
 
     def value(self, row: str, column: str, metric: str) -> float | None:
         cell = self.cell(row, column, metric)
@@ -172,7 +181,14 @@ def curves(
             drawn = True
             xs, ys, errors, paper = zip(*points, strict=True)
             axis.errorbar(
-                xs, ys, errors, marker="o", ms=3, capsize=2, label=row, color=f"C{number}"
+                xs,
+                ys,
+                errors,
+                marker="o",
+                ms=3,
+                capsize=2,
+                label=filled.row_head(row),
+                color=f"C{number}",
             )
             printed = [
                 (a, b)
@@ -206,9 +222,11 @@ def scatter(filled: Filled, x: str, y: str, rows: Sequence[str] | None = None) -
             continue
         drawn = True
         xs, ys, names = zip(*points, strict=True)
-        axis.plot(xs, ys, "o-", ms=4, lw=1, color=f"C{number}", label=row)
+        axis.plot(xs, ys, "o-", ms=4, lw=1, color=f"C{number}", label=filled.row_head(row))
         for at, name in zip(zip(xs, ys, strict=True), names, strict=True):
-            axis.annotate(name, at, xytext=(3, 3), textcoords="offset points", fontsize=7)
+            axis.annotate(
+                filled.column_head(name), at, xytext=(3, 3), textcoords="offset points", fontsize=7
+            )
     for name, of in (("xlabel", x), ("ylabel", y)):
         axis.set(**{name: filled.table.metrics[of].label or of})
     axis.legend(fontsize=8, frameon=False)

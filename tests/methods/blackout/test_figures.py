@@ -11,9 +11,10 @@ from jumpbench.methods.blackout.process_figures import (
     one_site,
 )
 from jumpbench.methods.pictures import tiled
+from support import OwnHeads
 
 
-class Filled:
+class Filled(OwnHeads):
     rows, columns = ["a", "b"], ["x"]
 
     def __init__(self, artifact):

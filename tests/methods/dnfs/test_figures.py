@@ -6,9 +6,10 @@ from matplotlib.patches import Rectangle
 
 from jumpbench.data.ising_samples import lattice_couplings
 from jumpbench.methods.dnfs.figures import couplings, energies
+from support import OwnHeads
 
 
-class Filled:
+class Filled(OwnHeads):
     rows, columns, variables = ["a", "b"], ["x"], {"x": {"sigma": -0.1}}
 
     def __init__(self, **artifacts):

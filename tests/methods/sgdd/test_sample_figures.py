@@ -11,9 +11,10 @@ from jumpbench.methods.sgdd.sample_figures import (
     piano_rolls,
     reconstructions,
 )
+from support import OwnHeads
 
 
-class Table:
+class Table(OwnHeads):
     def __init__(self, artifacts, rows=("SGDD", "SMC"), columns=("XOR", "AND")):
         self.artifacts, self.rows, self.columns = artifacts, rows, columns
 

@@ -34,7 +34,9 @@ def sample_grids(
         axis.set_axis_off()
     for axis, (row, column, images) in zip(axes.flat, found, strict=False):
         axis.imshow(tiled(images, side).numpy(), interpolation="nearest")
-        title = row if len(table.columns) == 1 else f"{row}\n{column}"
+        title = table.row_head(row)
+        if len(table.columns) > 1:
+            title += f"\n{table.column_head(column)}"
         axis.set_title(title.replace(", ", ",\n", 1), fontsize=8)
     return figure
 

@@ -19,7 +19,10 @@ def estimators(table: Any, metrics: tuple[str, ...] = CURVES):
         for column in table.columns:
             artifact = table.artifact(row, column)
             if artifact and "curves" in artifact:
-                found[row if len(table.columns) == 1 else f"{row}, {column}"] = artifact["curves"]
+                name = table.row_head(row)
+                if len(table.columns) > 1:
+                    name += f", {table.column_head(column)}"
+                found[name] = artifact["curves"]
     if not found:
         return None
     figure, axes = plt.subplots(1, len(metrics), figsize=(3.4 * len(metrics), 2.8))
@@ -59,7 +62,8 @@ def points(table: Any, edge: float = 5.0):
             if artifact is not None:
                 axis.scatter(*artifact[key].T, s=1, alpha=0.3)
             axis.set(xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[])
-            axis.set_title(f"{name}, {column}" if i == 0 else name, fontsize=7)
+            head = f"data, {table.column_head(column)}" if i == 0 else table.row_head(name)
+            axis.set_title(head, fontsize=7)
     figure.tight_layout()
     return figure
 
@@ -116,8 +120,9 @@ def energies(table: Any, rows: list[str] | None = None, reference: str | None = 
         for row, values in by_row.items():
             filled = row == reference
             look = {"color": "lightgrey"} if filled else {"histtype": "step", "lw": 1.3}
-            axis.hist(values.numpy(), bins, density=True, label=row, zorder=-int(filled), **look)
-        axis.set(xlabel="log rho", title=column if len(found) > 1 else "")
+            look |= {"label": table.row_head(row), "zorder": -int(filled)}
+            axis.hist(values.numpy(), bins, density=True, **look)
+        axis.set(xlabel="log rho", title=table.column_head(column) if len(found) > 1 else "")
     axes[0][0].set_ylabel("density")
     axes[0][0].legend(fontsize=7, frameon=False)
     return figure

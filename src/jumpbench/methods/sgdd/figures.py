@@ -34,7 +34,8 @@ def heatmaps(table: Any, rows: list[str] | None = None, truth: str = "true poste
             if (law := laws.get((label, column))) is not None:
                 axis.imshow(law.numpy(), origin="lower", vmin=0, vmax=scale, cmap="viridis")
             if i == 0:
-                axis.set_title(label.replace(" (", "\n("), fontsize=8)
+                head = label if j == 0 else table.row_head(label)
+                axis.set_title(head.replace(" (", "\n("), fontsize=8)
             if j == 0:
-                axis.set_ylabel(column, fontsize=9)
+                axis.set_ylabel(table.column_head(column), fontsize=9)
     return figure

@@ -51,8 +51,8 @@ def reconstructions(
         shown = [found[row, column] for row in lines[column]]
         parts = [as_images(shown[0]["truth"])[:count]]
         parts += [as_images(a.get("images", a["samples"]))[:count] for a in shown]
-        _page(axis, torch.cat(parts), len(parts[0]), ["truth", *lines[column]])
-        axis.set_title(column, fontsize=9)
+        _page(axis, torch.cat(parts), len(parts[0]), ["truth", *map(table.row_head, lines[column])])
+        axis.set_title(table.column_head(column), fontsize=9)
     return figure
 
 
@@ -121,7 +121,7 @@ def piano_rolls(table: Any, rows: Sequence[str] | None = None, songs: int = 2) -
         squeeze=False, layout="constrained", sharex=True,
     )  # fmt: skip
     for line, (row, column, artifact) in zip(axes, found, strict=True):
-        line[0].set_ylabel(f"{row}\n{column}", fontsize=7)
+        line[0].set_ylabel(f"{table.row_head(row)}\n{table.column_head(column)}", fontsize=7)
         for axis, sample, truth in zip(line, artifact["samples"], artifact["truth"], strict=False):
             for notes, style in ((truth, {"color": "0.7", "lw": 3}), (sample, {"color": "C0"})):
                 pitch = notes.double().masked_fill(notes == REST, torch.nan)
