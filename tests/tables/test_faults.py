@@ -78,6 +78,26 @@ def test_two_calls_at_once_make_each_run_once(project):
     assert sum(f"done {n}/4" in text for text in outputs for n in range(1, 5)) == 4
 
 
+def test_clocks_a_day_apart_change_nothing(project, monkeypatch):
+    """Two calls share a table, one of them of a machine whose clock is a day late."""
+    coin = project / "conf/experiment/toy/coin.yaml"
+    coin.write_text(coin.read_text().replace("sleep: 0.0", "sleep: 1.0"))
+    late = project / "late"
+    late.mkdir()
+    (late / "sitecustomize.py").write_text(
+        "import time\nright = time.time\ntime.time = lambda: right() - 86400\n"
+    )
+    arguments = ("table", "toy/coins", "scale=smoke", "rows=fair,biased")
+    first = start(project, *arguments)
+    monkeypatch.setenv("PYTHONPATH", f"{late}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    second = start(project, *arguments)
+    outputs = [process.communicate(timeout=400)[0] for process in (first, second)]
+    assert [process.returncode for process in (first, second)] == [0, 0], outputs
+    made = (project / "trace").read_text().splitlines()
+    assert sorted(made) == sorted(["0.5 0", "0.5 0", "0.9 0", "0.9 0"])
+    assert [c["status"] for c in cells(project)].count("measured") == 4
+
+
 def test_a_truncated_record_is_named_and_the_rest_is_kept(project, capsys):
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
     path = plan_run("toy/coin", ["method.bias=0.9"], 0).folder / "metrics.json"

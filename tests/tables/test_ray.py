@@ -128,6 +128,62 @@ def test_an_interrupt_saves_checkpoints(project, monkeypatch):
     assert not (run.folder / "begun.json").exists() and not (run.folder / "metrics.json").exists()
 
 
+def test_a_killed_coordinator_repeats_nothing_and_loses_nothing(project, monkeypatch, capsys):
+    """The command itself is killed, with Ray of its own; then called again."""
+    walk = project / "conf/experiment/toy/walk.yaml"
+    walk.write_text(walk.read_text().replace("sleep: 0.0", "sleep: 0.4"))
+    monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / "serial"))
+    assert main(TABLE) == 0
+    (project / "trace").unlink()
+    monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / "ray"))
+    command = [*TABLE, "launcher=ray", "launcher.cpus=2", "launcher.env=TOY_TRACE"]
+    run = plan_run("toy/walk")
+    coins = project / "ray/runs/toy"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "jumpbench.cli", *command], cwd=project, stderr=subprocess.DEVNULL
+    )
+    until(lambda: (run.folder / "checkpoints/last.ckpt").exists() and list(coins.glob("c*/me*")))
+    child.kill()
+    child.wait()
+    assert not (run.folder / "metrics.json").exists()
+    until(lambda: main(["status", *TABLE[1:]]) and "running" not in capsys.readouterr().out)
+    main(["status", *TABLE[1:]])
+    assert f"missing {run.id}  walk / small n: begun, will be resumed" in capsys.readouterr().out
+    finished = {path: path.stat().st_mtime_ns for path in coins.glob("*/metrics.json")}
+    assert finished and main(command) == 0
+    assert all(path.stat().st_mtime_ns == written for path, written in finished.items())
+    assert cells(project, "ray") == cells(project, "serial")
+
+
+def until(holds, seconds=200):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_a_full_disk_on_a_worker_fails_its_runs_and_no_more(project, on_ray, monkeypatch, capsys):
+    """Outputs on a file system of 400 kB, which is then made larger."""
+    monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / "serial"))
+    assert main(TABLE) == 0
+    small = project / "ray"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=400k", "none", str(small)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("a file system can be mounted by root only")
+    try:
+        (small / "filler").write_bytes(b"x" * 250_000)
+        monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(small))
+        assert main([*TABLE, *on_ray]) in (1, 2)
+        shown = capsys.readouterr().err
+        assert "disk is full" in shown and "Traceback" not in shown
+        subprocess.run(["mount", "-o", "remount,size=40m", str(small)], check=True)
+        assert main([*TABLE, *on_ray]) == 0
+        assert cells(project, "ray") == cells(project, "serial")
+    finally:
+        subprocess.run(["umount", "-l", str(small)], check=True)
+
+
 def test_what_no_machine_has_is_one_line(project, capsys):
     command = ["run", "experiment=toy/coin", "launcher=ray", "launcher.cpus=1"]
     assert main([*command, "resources.cpus=3"]) == 1
