@@ -19,6 +19,8 @@ KEYS = {
     "fresh": "true: make the selected runs again, whatever is finished (not what they need)",
     "experiment": "SLUG/NAME; 'jumpbench experiments' shows all",
     "metric": "names of what a run measures, separated by commas",
+    "project": "of W&B (default jumpbench)",
+    "entity": "of W&B (default: that of the key)",
     "port": "of --serve (default 8765; 0: a free one)",
 }
 """What every key of ours says."""

@@ -165,6 +165,17 @@ def _serve(port: str) -> None:
             serving.serve_forever()
 
 
+def _dashboard(given: Given) -> int:
+    tables = _tables(given)
+    from jumpbench.tables.dashboard import dashboard
+
+    keys = given.keys
+    place = (keys.get("project", "jumpbench"), keys.get("entity", ""))
+    for table in tables:
+        print(dashboard(table, keys.get("scale", "small"), *place))
+    return 0
+
+
 def _data(given: Given) -> int:
     from jumpbench.tables.overview import print_data
 
@@ -227,6 +238,10 @@ COMMANDS = {
             "--readme": "renew RESULTS.md and the README files from recorded results",
         },
         _MAKES_NONE,
+    ),
+    "dashboard": Command(
+        _dashboard, "a workspace of W&B for the runs of a table that logger=wandb mirrored",
+        "SLUG/TABLE ...", ("scale", "project", "entity"),
     ),
     "data": Command(_data, "verify datasets, fetch what is missing", "[NAME ...]"),
     "completion": Command(

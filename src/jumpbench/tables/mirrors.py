@@ -56,7 +56,7 @@ def opened(wanted: dict[str, Any], folder: Path, name: str) -> Logger:
 
     os.environ.setdefault("WANDB_SILENT", "true")
     os.environ.setdefault("WANDB_CONSOLE", "off")  # it would stand between us and the terminal
-    if _wandb_key() and not wanted.get("offline"):
+    if wandb_key() and not wanted.get("offline"):
         try:
             online = {"resume": "allow", **wanted}
             logger = instantiate(online, save_dir=str(folder), id=name, _convert_="all")
@@ -153,7 +153,8 @@ def _where(config: dict[str, Any]) -> dict[str, Any]:
     return {key: logger.get(key) for key in ("_target_", "project", "entity")}
 
 
-def _wandb_key() -> bool:
+def wandb_key() -> bool:
+    """Whether there is a key, in the environment or in the file that ``wandb login`` writes."""
     netrc = Path(os.environ.get("NETRC", Path.home() / ".netrc"))
     return bool(os.environ.get("WANDB_API_KEY")) or (
         netrc.is_file() and "wandb" in netrc.read_text(errors="ignore")

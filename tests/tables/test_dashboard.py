@@ -1,0 +1,63 @@
+"""The W&B workspace of a table: what it shows is what the mirrors hold. Nothing is sent."""
+
+import json
+
+import pytest
+
+from jumpbench.cli import main
+from jumpbench.errors import UserError
+from jumpbench.tables import dashboard
+from jumpbench.tables.spec import load
+
+WORKSPACES = "wandb_workspaces"
+
+
+@pytest.fixture
+def without_key(monkeypatch, tmp_path):
+    monkeypatch.setenv("NETRC", str(tmp_path / "none"))
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+
+
+def test_a_workspace_shows_the_runs_of_one_table_at_one_scale(project):
+    pytest.importorskip(WORKSPACES, reason="pip install 'jumpbench[dashboard]'")
+    made = dashboard.workspace(load("toy/coins"), "smoke", "mine", "me")
+    assert (made.entity, made.project, made.name) == ("me", "mine", "toy/coins@smoke")
+    results, training, whole = made.sections
+    assert [panel.metrics for panel in results.panels] == [["results/mean"]]
+    assert results.panels[0].title == "mean \u2193"
+    assert [panel.y for panel in training.panels] == [["train/loss"]]
+    assert whole.panels[0].table_name == "cells"
+    sent = json.loads(made._to_model().model_dump_json(by_alias=True))
+    text = json.dumps(sent)
+    assert '"toy/coins@smoke"' in text and '"group"' in text
+    for name in ("results/mean", "train/loss", "cells"):
+        assert name in text, name
+
+
+def test_metrics_have_the_names_that_rows_give_them():
+    table = load("dnfs/table1")
+    drop = dashboard.sources(table, table.metrics["drop"])
+    assert drop == [f"results/drop@{way}" for way in ("solver", "flow", "dmala_5", "policy")]
+
+
+def test_without_package_or_key_it_says_how_to_get_them(project, without_key, monkeypatch, capsys):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["dashboard", "toy/coins"]) == 2
+    assert "pip install 'jumpbench[dashboard]'" in capsys.readouterr().err
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    assert main(["dashboard", "toy/coins", "scale=smoke"]) == 2
+    shown = capsys.readouterr().err
+    assert "wandb login" in shown and shown.count("\n") == 1
+
+
+def test_what_the_server_refuses_is_one_line(project, monkeypatch):
+    pytest.importorskip(WORKSPACES, reason="pip install 'jumpbench[dashboard]'")
+
+    def refuse(view):
+        raise ValueError("no such\nproject")
+
+    monkeypatch.setattr("wandb_workspaces.workspaces.internal.upsert_view2", refuse)
+    with pytest.raises(UserError, match="W&B: no such project"):
+        dashboard.dashboard("toy/coins", "smoke", "mine", "me")
+    with pytest.raises(UserError, match="no medium scale"):
+        dashboard.dashboard("toy/coins", "medium", "mine", "me")
