@@ -27,10 +27,10 @@ from jumpbench.networks.lattice_transformer import lattice_size
 
 
 class AntisymmetricReadout(nn.Module):
-    """``(1 + t) <w[n] - w[x^i], H[i]>``; ``w`` is ``(N, C)`` with variance ``scale^2 / (4 C)``.
+    """``(1 + t) <w[n] - w[x^i], H[i]>``; ``w`` is ``(N, C)`` with variance ``scale^2 / (2 C)``.
 
-    The quarter makes the binary case's ``(w[1] - w[0]) / 2`` about as large as ``w`` of a spin
-    network with variance ``1 / C`` at ``scale = 1``.
+    At ``scale = 1`` the binary case's ``w[1] - w[0]`` has variance ``1 / C``, as the weights of
+    the spin network have that it stands for.
     """
 
     def __init__(self, n_states: int, channels: int, scale: float = 1.0) -> None:
