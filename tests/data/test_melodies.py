@@ -1,11 +1,13 @@
 """Melodies: the MIDI reader on bytes written by hand, the grid, the windows, the real tunes."""
 
 import struct
+import tarfile
 
 import numpy as np
 import pytest
 import torch
 
+from jumpbench.data.files import data_root
 from jumpbench.data.melodies import (
     GeneratedMelodies,
     NottinghamMelodies,
@@ -14,6 +16,7 @@ from jumpbench.data.melodies import (
     windows,
 )
 from jumpbench.data.midi import REST, Note, melody, parse_midi
+from jumpbench.data.midi_folder import MidiFolder
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from support import needs_data
 
@@ -83,6 +86,64 @@ def test_missing_and_damaged_sets(tmp_path):
         PianorollMelodies(tmp_path).split("train")
     np.save(folder / "train.npy", np.full((3, 256), 128))
     assert PianorollMelodies(tmp_path).split("train")["states"].shape == (3, 256)
+
+
+def note_track(notes, channel=0):
+    """Notes (start, end, pitch) in ticks below 128."""
+    events = sorted(
+        [(s, 0x90 | channel, p, 9) for s, _, p in notes]
+        + [(e, 0x80 | channel, p, 0) for _, e, p in notes]
+    )
+    body, now = b"", 0
+    for when, *event in events:
+        body += bytes([when - now, *event])
+        now = when
+    return midi(body, division=8)[14:]
+
+
+def song(*tracks):
+    header = b"MThd" + struct.pack(">IHHH", 6, 1, len(tracks), 8)
+    return header + b"".join(tracks)
+
+
+def test_a_folder_of_midi_files(tmp_path, caplog):
+    """Its monophonic tracks without drums; what cannot be read is told; every tenth file is held
+    out."""
+    tune = note_track([(4 * i, 4 * i + 4, 60 + i % 5) for i in range(24)])
+    chords = note_track([(4 * i, 4 * i + 16, 60 + i) for i in range(16)])
+    drums = note_track([(4 * i, 4 * i + 4, 40 + i % 5) for i in range(24)], channel=9)
+    (tmp_path / "deep").mkdir()
+    for i in range(10):
+        (tmp_path / "deep" / f"{i}.MID").write_bytes(song(chords, tune, drums))
+    (tmp_path / "broken.mid").write_bytes(b"RIFF")
+    data = MidiFolder(tmp_path, length=16)
+    train, test = data.split("train")["states"], data.split("test")["states"]
+    assert test.shape == (3, 16)  # 48 steps, two a note
+    assert test[0].tolist() == [60 + i // 2 % 5 for i in range(16)]
+    assert {tuple(row) for row in train.tolist()} == {tuple(row) for row in test.tolist()}
+    assert "1 of 11 files left out (broken.mid" in caplog.text
+
+
+def test_a_folder_without_melodies_says_so(tmp_path):
+    with pytest.raises(DataMissing, match=r"no \*\.mid"):
+        MidiFolder(tmp_path).split("train")
+    (tmp_path / "a.mid").write_bytes(b"RIFF")
+    with pytest.raises(DataCorrupt, match=r"none of 1 files is MIDI \(a\.mid: not a MIDI"):
+        MidiFolder(tmp_path).split("train")
+    (tmp_path / "b.mid").write_bytes(midi())
+    with pytest.raises(DataMissing, match="no window of 256 steps"):
+        MidiFolder(tmp_path).split("train")
+
+
+@needs_data("music")
+def test_the_tunes_as_a_folder_are_the_tunes_without_chords(tmp_path):
+    with tarfile.open(data_root() / "music/nottingham.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder, tunes = MidiFolder(tmp_path, 64), NottinghamMelodies(64)
+    ours, theirs = (
+        {tuple(row) for row in data.split("test")["states"].tolist()} for data in (folder, tunes)
+    )
+    assert ours <= theirs and len(ours) > 0.95 * len(theirs)  # without tunes that have chords
 
 
 def test_generated_melodies_repeat_and_differ_between_splits():

@@ -9,6 +9,7 @@ from torch import Tensor
 from jumpbench.errors import DataCorrupt
 
 REST = 128
+PERCUSSION = 9  # channel 10, counted from 1
 
 
 class Note(NamedTuple):
@@ -20,10 +21,11 @@ class Note(NamedTuple):
 
 
 class MidiTrack(NamedTuple):
-    """The notes of one track, by start, and the track's name ('' without one)."""
+    """The notes of one track, by start; its name ('' without one); whether it has drums."""
 
     name: str
     notes: list[Note]
+    percussion: bool = False
 
 
 def parse_midi(content: bytes) -> tuple[list[MidiTrack], int]:
@@ -64,7 +66,7 @@ def _number(data: bytes, place: int) -> tuple[int, int]:
 
 def _track(data: bytes) -> MidiTrack:
     place = now = status = 0
-    name, notes = "", []
+    name, notes, percussion = "", [], False
     sounding: dict[tuple[int, int], list[int]] = {}
     while place < len(data):
         wait, place = _number(data, place)
@@ -83,10 +85,11 @@ def _track(data: bytes) -> MidiTrack:
         velocity = data[place + 1] if message not in (0xC, 0xD) else 0
         place += 1 if message in (0xC, 0xD) else 2
         if message == 9 and velocity:
+            percussion |= channel == PERCUSSION
             sounding.setdefault(key, []).append(now)
         elif message in (8, 9) and sounding.get(key):
             notes.append(Note(sounding[key].pop(0), now, key[1]))
-    return MidiTrack(name, sorted(notes))
+    return MidiTrack(name, sorted(notes), percussion)
 
 
 def melody(notes: list[Note], ticks_per_quarter: int, steps_per_quarter: int = 4) -> Tensor:
