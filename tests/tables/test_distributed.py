@@ -127,3 +127,9 @@ def test_what_a_process_has_for_itself_comes_back(name, project, monkeypatch):
     (numbers, tensors), (found, drawn) = measured(undisturbed.folder), measured(run.folder)
     assert found == numbers and drawn.keys() == tensors.keys()
     assert all(torch.equal(drawn[key], value) for key, value in tensors.items())
+
+
+def test_several_machines_for_one_run_are_refused(project, capsys):
+    """Lightning would wait for the others without end."""
+    assert main(["run", "experiment=toy/walk", "+trainer.num_nodes=2"]) == 1
+    assert "spread the runs of a table over machines" in capsys.readouterr().err

@@ -11,15 +11,19 @@ def world_size(trainer: dict[str, Any]) -> int:
     """Number of processes a trainer configuration asks for.
 
     Raises:
-        UserError: ``devices`` is neither a number nor a list.
+        UserError: ``devices`` is neither a number nor a list; more than one machine.
     """
+    if (nodes := trainer.get("num_nodes") or 1) != 1:  # Lightning would wait for the others
+        raise UserError(
+            f"trainer.num_nodes={nodes}: the devices of a run are those of one machine; "
+            "launcher=ray and launcher=slurm spread the runs of a table over machines"
+        )
     devices = trainer.get("devices", 1)
     if isinstance(devices, str) and devices not in ("auto", "-1"):
         raise UserError(f"trainer.devices={devices}: give a number of devices, or a list of them")
     if devices in ("auto", "-1", -1):
         devices = max(torch.cuda.device_count(), 1)
-    count = len(devices) if isinstance(devices, (list, tuple)) else int(devices)
-    return count * int(trainer.get("num_nodes", 1))
+    return len(devices) if isinstance(devices, (list, tuple)) else int(devices)
 
 
 def trainer_settings(config: dict[str, Any]) -> dict[str, Any]:
