@@ -1,12 +1,13 @@
 """What a finished run leaves for others: its artifacts, and the weights among them."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from jumpbench.errors import UserError
+from jumpbench.errors import DataCorrupt, DataMissing, UserError
 
 ARTIFACTS = "samples.pt"
 
@@ -42,3 +43,52 @@ def load_weights(network: nn.Module, folder: str | Path | None) -> nn.Module:
         line = str(error).splitlines()[-1].strip()
         raise UserError(f"the weights of {folder} do not fit this network: {line}") from None
     return network
+
+
+def with_weights(network: nn.Module, file: str | Path, sha256: str, prefix: str = "") -> nn.Module:
+    """``network`` with released weights: a state dict, alone or as ``state_dict`` of a checkpoint.
+
+    A configuration puts it where a network stands, so that a run tests what others have trained:
+
+        network: {_target_: jumpbench.artifacts.with_weights, network: ${oracle}, file: ..., ...}
+
+    Args:
+        file: of torch, or ``.safetensors``; read weights-only, after its checksum.
+        sha256: of the file, as hexadecimal digits.
+        prefix: of the names that belong to the network; others are left out.
+
+    Raises:
+        DataMissing: there is no such file.
+        DataCorrupt: its checksum is another one, or it cannot be read.
+        UserError: weights of another shape.
+    """
+    path = Path(file)
+    if not path.is_file():
+        raise DataMissing(f"{path.absolute()}: there are no such weights")
+    with path.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if found != sha256.lower():
+        raise DataCorrupt(f"{path} has the checksum {found}, not {sha256}: fetch it again")
+    weights = _state_dict(path)
+    own = {name[len(prefix) :]: value for name, value in weights.items() if name.startswith(prefix)}
+    try:
+        network.load_state_dict(own)
+    except RuntimeError as error:
+        line = str(error).splitlines()[-1].strip()
+        raise UserError(f"the weights of {path} do not fit this network: {line}") from None
+    return network
+
+
+def _state_dict(path: Path) -> dict[str, Any]:
+    try:
+        if path.suffix == ".safetensors":
+            from safetensors.torch import load_file
+
+            return load_file(path)
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except ImportError:
+        raise UserError(f"{path}: safetensors is missing: pip install safetensors") from None
+    except Exception as error:  # whatever a pickle that is none, or more than weights, makes of it
+        line = str(error).strip().splitlines()[0][:200]
+        raise DataCorrupt(f"{path} holds no weights: {line}") from None
+    return dict(content.get("state_dict", content))
