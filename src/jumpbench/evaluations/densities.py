@@ -12,6 +12,8 @@ from jumpbench.metrics.hamming_mmd import hamming_mmd
 from jumpbench.samplers.draws import Draws
 
 _MMD_UNIT = 1e4
+PATHS = 1000
+"""Trajectories among the artifacts, at most."""
 
 
 class DensityEvaluation(Evaluation):
@@ -22,7 +24,7 @@ class DensityEvaluation(Evaluation):
     samples' absolute value has on average. With energies among the extras: ``nll`` = mean energy of
     the data + log Z, ``log_z_ess`` of the estimate of Z; with ``elbo``: ``elbo_nll``, the bound of
     the sampler's own likelihood. Beside them ``nll_floor``, the entropy of the bits, and
-    ``nll_uniform``.
+    ``nll_uniform``. The extra ``trajectories`` (B, W, T, D) becomes the artifact ``path_points``.
 
     Args:
         name: of the density.
@@ -39,15 +41,21 @@ class DensityEvaluation(Evaluation):
         self._mmd: list[float] = []
         self._extras: list[dict[str, Tensor]] = []
         self._points: list[Tensor] = []
+        self._paths: Tensor | None = None
         self._size = 0
 
     def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
         self._mmd.append(_MMD_UNIT * hamming_mmd(draws.samples, kept["data"]))
-        self._extras.append(draws.extras)
+        self._extras.append({k: v for k, v in draws.extras.items() if k != "trajectories"})
         self._size = min(len(draws), len(kept["data"]))
         if not self._points:
             code = code_of(self.name)
             self._points = [code.decode(part).float() for part in (draws.samples, kept["data"])]
+            if "trajectories" in draws.extras:
+                states = draws.extras["trajectories"][:PATHS]
+                self._paths = (
+                    code.decode(states.flatten(0, 2)).float().unflatten(0, states.shape[:3])
+                )
 
     def results(self) -> dict[str, float]:
         mmd = torch.tensor(self._mmd, dtype=torch.float64)
@@ -73,4 +81,5 @@ class DensityEvaluation(Evaluation):
         return values
 
     def artifacts(self) -> dict[str, Any]:
-        return {"points": self._points[0], "data_points": self._points[1]}
+        found = {"points": self._points[0], "data_points": self._points[1]}
+        return found if self._paths is None else found | {"path_points": self._paths}

@@ -5,7 +5,7 @@ import torch
 from matplotlib.patches import Rectangle
 
 from jumpbench.data.ising_samples import lattice_couplings
-from jumpbench.methods.dnfs.figures import couplings, energies
+from jumpbench.methods.dnfs.figures import couplings, energies, trajectories
 from support import OwnHeads
 
 
@@ -40,4 +40,16 @@ def test_energies_share_their_bins():
     bars = [patch.get_height() for patch in axis.patches if isinstance(patch, Rectangle)]
     assert abs(bars[-1] - 1 / width) < 0.01 / width and not any(bars[:-1])
     assert energies(Filled()) is None
+    plt.close("all")
+
+
+def test_trajectories_are_a_line_of_panels_a_way():
+    paths = torch.arange(4 * 3 * 2 * 2).view(4, 3, 2, 2).float()
+    figure = trajectories(Filled(a={"path_points": paths}), "a", [0, 0.5])
+    assert len(figure.axes) == 6
+    assert [axis.get_title() for axis in figure.axes[:2]] == ["t = 0", "t = 0.5"]
+    shown = figure.axes[3].collections[0].get_offsets()  # the second way, the second time
+    assert torch.as_tensor(shown).tolist() == paths[:, 1, 1].tolist()
+    assert figure.axes[4].get_ylabel() == "x\nchains"
+    assert trajectories(Filled(), "a", [0]) is None
     plt.close("all")

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from jumpbench.errors import UserError
 from jumpbench.methods.dnfs.exact import ExactLaw, euler_matrix, sampler_law
 from jumpbench.methods.dnfs.paths import (
     euler_step,
@@ -15,6 +16,8 @@ from jumpbench.methods.dnfs.paths import (
     time_grid,
 )
 from jumpbench.methods.dnfs.residual import control_integrand, slope_of
+from jumpbench.methods.dnfs.trajectories import trajectories
+from jumpbench.samplers.mcmc.gibbs import SystematicGibbs
 from jumpbench.samplers.weights import effective_sample_size, log_mean_exp
 from methods.dnfs.conftest import TableFlux
 from oracles import generator
@@ -138,3 +141,23 @@ def test_probe_of_the_exact_flow(bits):
     assert values["tv"] < 0.02 and values["log_z_bias"] < 1e-4
     assert values["exact_ess"] == pytest.approx(1, abs=1e-6)
     assert values["log_z_gap"] < values["left_log_z_gap"]
+
+
+def test_trajectories_of_the_exact_flow_follow_the_path_all_three_ways(bits, exact_flux):
+    """Forward from the uniform law, backward from exact samples, and by chains on p_t."""
+    n, shown, made = 8000, (0.0, 0.5, 1.0), generator()
+    data = bits.states[torch.multinomial(bits.law(1.0), n, replacement=True, generator=made)]
+    states = trajectories(
+        exact_flux, bits.target, grid(128), data, SystematicGibbs(), 20, shown, made
+    )
+    assert states.shape == (n, 3, 3, bits.states.shape[1])
+    place = (states.long()[..., None, :] == bits.states).all(-1).double().argmax(-1)
+    for k, t in enumerate(shown):
+        law = bits.law(t)
+        for way in range(3):
+            counts = torch.bincount(place[:, way, k], minlength=bits.size)
+            # sum of squared standardised deviations; five of its standard deviations are allowed
+            chi = float(((counts - n * law) ** 2 / (n * law)).sum())
+            assert chi < bits.size + 5 * (2 * bits.size) ** 0.5, (t, way, chi)
+    with pytest.raises(UserError, match="must increase"):
+        trajectories(exact_flux, bits.target, grid(8), data, SystematicGibbs(), 1, (1, 0.5), made)

@@ -1,6 +1,6 @@
 """An energy model and its flow sampler, trained together (EB-DNFS, section 5.2)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.dnfs.module import adamw
 from jumpbench.methods.dnfs.paths import evidence_lower_bound, simulate, time_grid
 from jumpbench.methods.dnfs.training import FlowTraining
+from jumpbench.methods.dnfs.trajectories import trajectories
 from jumpbench.networks.letf import LeTF
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.energy_network import EnergyNetwork
@@ -39,6 +40,8 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
         n_steps, chains, stored, batch_size, clamp: of :class:`Learner`.
         flow_steps: optimiser steps of the flow a round.
         elbo_paths: reverse trajectories behind each evidence lower bound; 0 leaves it out.
+        shown_times: at which states of the path are kept with the samples of "flow", as the extra
+            ``trajectories`` (:func:`~jumpbench.methods.dnfs.trajectories.trajectories`).
         kwargs: of :class:`EnergyMethod`.
     """
 
@@ -58,6 +61,7 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
         clamp: float | None = 5.0,
         flow_steps: int = 10,
         elbo_paths: int = 1,
+        shown_times: Sequence[float] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(energy=energy, length=length, **kwargs)
@@ -69,7 +73,9 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
         self.use(Learner(self.network, n_steps, chains, stored, batch_size, clamp), flow_steps)
         self.optimizer, self.energy_optimizer = optimizer, energy_optimizer
         self.steps_per_batch = flow_steps + 1
-        self.elbo_paths = elbo_paths
+        self.elbo_paths, self.shown_times = elbo_paths, tuple(shown_times)
+        if self.shown_times and self.kernel is None:
+            raise UserError("shown_times needs a kernel, whose chains are shown beside the flow")
 
     def configure_optimizers(self) -> tuple[torch.optim.Optimizer, ...]:
         return (
@@ -111,6 +117,11 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
             extras["elbo"] = evidence_lower_bound(
                 self.network, self.law, times, batch, generator, self.elbo_paths
             )
+        if self.shown_times:
+            extras["trajectories"] = trajectories(
+                self.network, self.law, times, batch, self.kernel, self.kernel_steps,
+                self.shown_times, generator,
+            )  # fmt: skip
         ways = {"flow": Draws(paths.end, paths.log_weights, paths.cost, extras)}
         if self.kernel is not None:
             ways["chains"] = self.chains(batch, generator)

@@ -1,11 +1,13 @@
 """Figures of the DNFS tables, drawn from the artifacts of their runs."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from jumpbench.data.ising_samples import lattice_couplings
+from jumpbench.methods.dnfs.trajectories import WAYS
 
 CURVES = ("slope_std", "integrand_std", "loss", "ess")
 
@@ -34,6 +36,29 @@ def estimators(table: Any, metrics: tuple[str, ...] = CURVES):
             axis.set_yscale("log")
     axes[0].legend(fontsize=7)
     figure.tight_layout()
+    return figure
+
+
+def trajectories(table: Any, row: str, shown: Sequence[float], edge: float = 5.0):
+    """Points at several times of a row's paths, columns below each other (Figure 17)."""
+    import matplotlib.pyplot as plt
+
+    found = {column: table.artifact(row, column) for column in table.columns}
+    found = {column: a["path_points"] for column, a in found.items() if a and "path_points" in a}
+    if not found:
+        return None
+    lines = [(column, way) for column in found for way in range(len(WAYS))]
+    figure, axes = plt.subplots(
+        len(lines), len(shown), figsize=(1.3 * len(shown) + 0.6, 1.3 * len(lines)), squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    for panels, (column, way) in zip(axes, lines, strict=True):
+        for axis, t, at in zip(panels, shown, found[column][:, way].unbind(1), strict=True):
+            axis.scatter(*at.T, s=1, alpha=0.3)
+            axis.set(xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[])
+            if (column, way) == lines[0]:
+                axis.set_title(f"t = {t:g}", fontsize=8)
+        panels[0].set_ylabel(f"{table.column_head(column)}\n{WAYS[way]}", fontsize=7)
     return figure
 
 

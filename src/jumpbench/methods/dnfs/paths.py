@@ -164,13 +164,31 @@ def reverse_weights(
 
         log rho(x) - mean of the integral <= log p_theta(x)   (the ELBO, eta being normalised).
     """
-    values = []
+    return reverse_paths(network, target, times, x, generator)[0]
+
+
+@torch.no_grad()
+def reverse_paths(
+    network: nn.Module,
+    target: DiscreteTarget,
+    times: Tensor,
+    x: Tensor,
+    generator: torch.Generator,
+    keep_path: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """:func:`reverse_weights` and the states (K + 1, B, D) in the order of ``times``.
+
+    Without ``keep_path`` the states are those at t = 0 alone, (1, B, D).
+    """
+    values, path = [], []
     mask = mask_of(target)
     for k in range(len(times) - 1, -1, -1):
         t = times[k].expand(len(x))
         flux = flux_of(network, target, x, t)
         slope = slope_of(target, x)
         values.append(control_integrand(slope, t, flux).double())
+        if keep_path or k == 0:
+            path.append(x)
         if k == 0:
             break
         rates = (-flux).relu() * (t[:, None, None] * slope.ratios).exp()
@@ -178,7 +196,7 @@ def reverse_weights(
         if mask is not None:
             x = x * mask
     xi, dt = torch.stack(values[::-1]), times.diff().double()[:, None]
-    return (dt * (xi[:-1] + xi[1:]) / 2).sum(0)
+    return (dt * (xi[:-1] + xi[1:]) / 2).sum(0), torch.stack(path[::-1])
 
 
 def evidence_lower_bound(
