@@ -4,9 +4,10 @@ import pytest
 
 from jumpbench.cli import main
 from jumpbench.errors import UserError
-from jumpbench.tables.constructors import check_allowed, check_signatures, locate
+from jumpbench.tables.constructors import check_allowed, locate
 from jumpbench.tables.grid import Selection, build
 from jumpbench.tables.plan import plan_run
+from jumpbench.tables.signatures import check_signatures
 from jumpbench.tables.spec import available, load
 
 TRAINER = {"_target_": "lightning.Trainer", "devices": 1}

@@ -8,8 +8,8 @@ import torch
 import toys
 
 from jumpbench.cli import main
+from jumpbench.tables.divergence import not_finite
 from jumpbench.tables.plan import plan_run
-from jumpbench.tables.training import not_finite
 
 
 class Meets(toys.Walk):

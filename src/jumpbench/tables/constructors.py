@@ -1,15 +1,12 @@
-"""What a configuration may construct, and whether it can: checked before anything is made."""
+"""What a configuration may construct, and where it is found."""
 
 import contextlib
 import difflib
 import functools
 import importlib
 import importlib.util
-import inspect
 import os
 import sys
-import types
-import typing
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,8 +18,7 @@ _SAFE = (
     "jumpbench.", "lightning.", "torch.nn.", "torch.optim.", "torch.compile", "torchmetrics.",
     "hydra.utils.get_method", "hydra.utils.get_class", "hydra.utils.get_object",
 )  # fmt: skip
-_GETTERS = {"hydra.utils.get_method", "hydra.utils.get_class", "hydra.utils.get_object"}
-_SIMPLE = (bool, int, float, str)
+GETTERS = {"hydra.utils.get_method", "hydra.utils.get_class", "hydra.utils.get_object"}
 
 
 def own_folders() -> list[Path]:
@@ -63,10 +59,10 @@ def check_allowed(config: Mapping[str, Any]) -> None:
     """
     for place, node in targets(config):
         names = [str(node["_target_"])]
-        if names[0] in _GETTERS:
+        if names[0] in GETTERS:
             names.append(str(node.get("path", "")))
         for name in names:
-            if not _is_allowed(name):
+            if not is_allowed(name):
                 raise UserError(
                     f"{place}: a configuration may not call {name!r}; allowed are jumpbench, "
                     "lightning, torch.nn, torch.optim, and modules of your own (in this folder, "
@@ -75,7 +71,7 @@ def check_allowed(config: Mapping[str, Any]) -> None:
 
 
 @functools.cache
-def _is_allowed(name: str) -> bool:
+def is_allowed(name: str) -> bool:
     if any(name == safe or (safe.endswith(".") and name.startswith(safe)) for safe in _SAFE):
         return not any(part.startswith("_") for part in name.split("."))
     head = name.split(".")[0]
@@ -84,59 +80,6 @@ def _is_allowed(name: str) -> bool:
     if head in os.environ.get("JUMPBENCH_MODULES", "").replace(" ", "").split(","):
         return True
     return any((p / head).is_dir() or (p / f"{head}.py").is_file() for p in own_folders())
-
-
-def check_signatures(config: Mapping[str, Any]) -> None:
-    """Whether everything that a run constructs exists and takes the arguments that it gets.
-
-    Imports the classes (and so torch), constructs nothing.
-
-    Raises:
-        UserError: a class that cannot be imported; an argument that is unknown, missing, or of
-            another type than its annotation says.
-    """
-    find_own_modules()
-    parts = {k: config.get(k) for k in ("data", "method", "evaluation", "trainer", "logger")}
-    # What is null for the trainer is left to Lightning.
-    parts["trainer"] = {k: v for k, v in dict(config["trainer"]).items() if v is not None}
-    for place, node in targets(parts):
-        called = locate(str(node["_target_"]), place)
-        if node["_target_"] not in _GETTERS:
-            _check_call(called, place, node)
-
-
-def arguments_of(node: Any) -> frozenset[str]:
-    """Names of the arguments of what a node constructs (imports its class); empty if unknown."""
-    name = str(node.get("_target_", "")) if isinstance(node, Mapping) else ""
-    if name and name not in _GETTERS and _is_allowed(name):
-        find_own_modules()
-        with contextlib.suppress(UserError, TypeError, ValueError):
-            return frozenset(_arguments(locate(name))[0])
-    return frozenset()
-
-
-def _arguments(called: Any) -> tuple[dict[str, inspect.Parameter], bool]:
-    """Arguments by name, and whether any other is taken too.
-
-    What a class takes as ``**kwargs`` is looked up in the class above it, and so on.
-    """
-    found: dict[str, inspect.Parameter] = {}
-    for function in _constructors(called):
-        parameters = inspect.signature(function).parameters.values()
-        found |= {p.name: p for p in parameters if p.kind in _NAMED and p.name not in found}
-        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-            return {name: p for name, p in found.items() if name != "self"}, False
-    return {name: p for name, p in found.items() if name != "self"}, True
-
-
-_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-
-
-def _constructors(called: Any) -> list[Any]:
-    if not inspect.isclass(called):
-        return [called]
-    own = [c.__dict__["__init__"] for c in called.__mro__[:-1] if "__init__" in c.__dict__]
-    return own or [called]
 
 
 def locate(name: str, place: str = "") -> Any:
@@ -173,84 +116,3 @@ def locate(name: str, place: str = "") -> Any:
         f"{place}: {name} is not importable ({error}): install its package, put it beside "
         "JUMPBENCH_CONF or in this folder, or set PYTHONPATH"
     )
-
-
-def _check_call(called: Any, place: str, node: Mapping[str, Any]) -> None:
-    given = {str(k): v for k, v in node.items() if not (k[0] == "_" and k[-1] == "_")}
-    try:
-        parameters = inspect.signature(called).parameters
-    except (TypeError, ValueError):  # built in C
-        return
-    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    named = {n for n, p in parameters.items() if p.kind in _NAMED}
-    name = getattr(called, "__name__", str(called))
-    for key in given:
-        if key not in named and not takes_all:
-            near = difflib.get_close_matches(key, named, n=1, cutoff=0.5)
-            hint = (
-                f"did you mean '{near[0]}'?" if near else f"there are: {', '.join(sorted(named))}"
-            )
-            raise UserError(f"{place}.{key}: {name} has no argument '{key}'; {hint}")
-    if not node.get("_partial_") and not node.get("_args_") and not takes_all:
-        required = {n for n in named if parameters[n].default is inspect.Parameter.empty}
-        later = _given_later(place)
-        if lacking := sorted(required - set(given) - later):
-            raise UserError(f"{place}: {name} needs {', '.join(lacking)}")
-    hints = _hints(called)
-    for key, value in given.items():
-        if key in hints and not _fits(value, hints[key]):
-            default = parameters[key].default if key in parameters else None
-            if value is None and default is None:
-                continue
-            raise UserError(
-                f"{place}.{key}={value!r}: {name} takes {_words(hints[key])} for '{key}'"
-            )
-
-
-def _given_later(place: str) -> set[str]:
-    """Arguments that the suite adds when it constructs the node."""
-    return {"callbacks", "logger", "save_dir", "id"} if place in ("trainer", "logger") else set()
-
-
-def _hints(called: Any) -> dict[str, Any]:
-    function = called.__init__ if inspect.isclass(called) else called
-    try:
-        return typing.get_type_hints(function)
-    except Exception:  # names that only a type checker can see
-        return {}
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a plain value fits an annotation; True wherever that is not clear."""
-    if isinstance(value, Mapping) and "_target_" in value:
-        return True
-    if hint is Any or isinstance(hint, (str, typing.TypeVar)):
-        return True
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        return any(_fits(value, part) for part in arguments)
-    if origin is typing.Literal:
-        return value in arguments
-    if hint is type(None) or hint is None:
-        return value is None
-    if value is None:
-        return hint not in _SIMPLE
-    if hint is bool:
-        return isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if hint is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    if hint is str:
-        return isinstance(value, str)
-    if origin in (list, Sequence, typing.get_origin(Sequence[int])) and arguments:
-        return isinstance(value, (list, tuple)) and all(_fits(v, arguments[0]) for v in value)
-    return True
-
-
-def _words(hint: Any) -> str:
-    known = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-    if hint in known:
-        return known[hint]
-    text = getattr(hint, "__name__", None) if inspect.isclass(hint) else None
-    return (text or str(hint)).replace("typing.", "").replace("collections.abc.", "")

@@ -99,15 +99,10 @@ class _RunJob:
         from jumpbench.tables.checkpoints import SaveCheckpoints, WholeFiles
         from jumpbench.tables.constructors import find_own_modules
         from jumpbench.tables.devices import data_settings, strategy, trainer_settings
+        from jumpbench.tables.divergence import FiniteTraining
         from jumpbench.tables.mirrors import mirror
-        from jumpbench.tables.training import (
-            Budget,
-            FiniteTraining,
-            FitClock,
-            HearSignals,
-            ReportProgress,
-            TrainingLog,
-        )
+        from jumpbench.tables.training import Budget, FitClock, HearSignals, ReportProgress
+        from jumpbench.tables.traininglog import TrainingLog
 
         find_own_modules()
         settings = trainer_settings(self.config)
@@ -156,7 +151,7 @@ class _RunJob:
 
     def fit(self) -> None:
         from jumpbench.tables.checkpoints import LAST, resume_point
-        from jumpbench.tables.training import diverged
+        from jumpbench.tables.divergence import diverged
 
         checkpoints = self.folder / "checkpoints"
         resumed = resume_point(checkpoints, self.hash)

@@ -7,8 +7,8 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError, innermost
-from jumpbench.tables.constructors import arguments_of
 from jumpbench.tables.names import no_such
+from jumpbench.tables.signatures import arguments_of
 
 
 def explained(error: BaseException) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from jumpbench.errors import UserError
 from jumpbench.tables.attempt import was_killed
-from jumpbench.tables.constructors import check_signatures
 from jumpbench.tables.launchers import Events, Labels
 from jumpbench.tables.plan import Run
 from jumpbench.tables.resources import Resources
+from jumpbench.tables.signatures import check_signatures
 from jumpbench.tables.store import read_metrics
 
 
