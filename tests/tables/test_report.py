@@ -6,9 +6,10 @@ import pytest
 from toys import table_json
 
 from jumpbench.cli import main
-from jumpbench.paths import suite_root
+from jumpbench.paths import outputs_root, suite_root
 from jumpbench.tables import codeage, recorded
 from jumpbench.tables.plan import plan_run
+from jumpbench.tables.recorded import write_record
 
 RECORD = ["report", "--record", "toy/coins", "scale=smoke"]
 
@@ -86,6 +87,16 @@ def test_a_table_is_recorded_whole_and_as_it_is_published(project, capsys):
     assert main([*RECORD, "--readme"]) == 0
     page = (project / "reproduce/toy/RESULTS.md").read_text()
     assert "`reproduce/run_table.sh toy/coins scale=smoke 'seeds=[0,2]'`" in page
+
+
+def test_a_record_names_no_folder_of_this_machine(project, monkeypatch):
+    monkeypatch.setenv("JUMPBENCH_DATA", str(project / "data"))
+    monkeypatch.setenv("HOME", str(project / "home"))
+    places = [outputs_root() / "runs/x", project / "data/mnist", project / "home/.cache"]
+    cell = {"note": f"put it into {', '.join(map(str, places))}"}
+    path = write_record("toy/coins", "smoke", {"cells": [cell]})
+    said = json.loads(path.read_text())["cells"][0]["note"]
+    assert said == "put it into $JUMPBENCH_OUTPUTS/runs/x, $JUMPBENCH_DATA/mnist, ~/.cache"
 
 
 @pytest.mark.parametrize("damage", ["{}", "[]", "", '{"cells": 3}', '{"cells": [1]}'])

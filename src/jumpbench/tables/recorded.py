@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from jumpbench.data.files import data_root
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import checkout, outputs_root, reproduce_dir, suite_root, table_file
@@ -38,8 +39,15 @@ def recorded_scales(table_id: str) -> list[str]:
 
 
 def write_record(table_id: str, scale: str, content: dict[str, Any]) -> Path:
+    """Write a record. Folders of this machine are called by their variables, and home ``~``."""
     path = place_for_record(table_id, scale)
-    write_atomic(path, to_json(content))
+    text = to_json(content)
+    places = {
+        "$JUMPBENCH_OUTPUTS": outputs_root(), "$JUMPBENCH_DATA": data_root(), "~": Path.home(),
+    }  # fmt: skip
+    for name, folder in places.items():
+        text = text.replace(f"{folder.absolute()}/", f"{name}/")
+    write_atomic(path, text)
     return path
 
 
