@@ -52,7 +52,8 @@ def reconstructions(
         parts = [as_images(shown[0]["truth"])[:count]]
         parts += [as_images(a.get("images", a["samples"]))[:count] for a in shown]
         _page(axis, torch.cat(parts), len(parts[0]), ["truth", *map(table.row_head, lines[column])])
-        axis.set_title(table.column_head(column), fontsize=9)
+        if len(columns) > 1:
+            axis.set_title(table.column_head(column), fontsize=9)
     return figure
 
 
