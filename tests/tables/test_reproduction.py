@@ -41,6 +41,15 @@ def test_one_command_makes_the_table_and_all_its_files(project, capsys):
         assert words in (folder / name).read_text()
 
 
+def test_a_run_is_called_what_its_scale_calls_it(project, capsys):
+    table = project / "reproduce/toy/coins.yaml"
+    heads = "heads: {rows: {fair: euro}, columns: {small n: 500 flips}}"
+    table.write_text(table.read_text().replace("{note: one seed,", f"{{note: one seed, {heads},"))
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    shown = capsys.readouterr().err
+    assert "(euro / 500 flips)" in shown and "(euro / large n)" in shown
+
+
 def test_a_finished_run_is_never_made_again(project):
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
     made = (project / "trace").read_text().splitlines()

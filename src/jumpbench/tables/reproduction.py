@@ -82,11 +82,14 @@ class Reproduction:
                 launcher.launch(pending, terminal, self._labels())
 
     def _names(self) -> dict[str, str]:
-        """What each run is for: the first cell that it fills."""
+        """What each run is for: the first cell that it fills, as its scale calls it."""
+        heads = self.table.scales[self.selection.scale].heads
         names: dict[str, str] = {}
         for cell in self.part:
+            row = heads.rows.get(cell.row.name, cell.row.name)
+            column = heads.columns.get(cell.column.name, cell.column.name)
             for run in cell.runs:
-                names.setdefault(run.hash, f"{cell.row.name} / {cell.column.name}")
+                names.setdefault(run.hash, f"{row} / {column}")
         return names
 
     def _labels(self) -> dict[str, dict[str, Any]]:
