@@ -11,8 +11,7 @@ from jumpbench.errors import UserError, innermost
 from jumpbench.files import disk_errors, make_folder
 from jumpbench.tables.cells import Cell
 from jumpbench.tables.grid import GridCell
-from jumpbench.tables.language import Table
-from jumpbench.tables.layout import View
+from jumpbench.tables.language import Heads, Table
 from jumpbench.tables.names import visible
 from jumpbench.tables.store import read_json, write_json
 
@@ -28,7 +27,7 @@ class Filled:
         self.beside = scale is not None and scale.compared  # whether published numbers are drawn
         self._runs = {(g.row.name, g.column.name): g.runs for g in grid}
         self._cells = {(c.row, c.column, c.metric): c for c in cells}
-        self._heads = View(table, scale_name, self.cells)
+        self._heads = scale.heads if scale is not None else Heads()
         self.rows = list(dict.fromkeys(cell.row for cell in cells))
         self.columns = list(dict.fromkeys(cell.column for cell in cells))
 
@@ -37,10 +36,10 @@ class Filled:
 
     def row_head(self, row: str) -> str:
         """What a row is called at this scale."""
-        return self._heads.row_head(row)
+        return self._heads.rows.get(row, row)
 
     def column_head(self, column: str) -> str:
-        return self._heads.column_head(column)
+        return self._heads.columns.get(column, column)
 
     def value(self, row: str, column: str, metric: str) -> float | None:
         cell = self.cell(row, column, metric)
