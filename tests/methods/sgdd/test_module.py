@@ -18,6 +18,7 @@ from jumpbench.methods.sgdd.figures import heatmaps
 from jumpbench.methods.sgdd.module import PosteriorSampling
 from jumpbench.methods.sgdd.problems.grid import NormReading, SumReading, grid_prior
 from jumpbench.processes.uniform import UniformProcess
+from support import OwnHeads
 
 
 def run(seed=0, target=None, batch_size=150):
@@ -75,7 +76,7 @@ def test_prior_and_target_must_fit():
         PosteriorSampling(target, ProductPrior(target.law, 2), SplitGibbs(1, 1, ExactStep()))
 
 
-class Table:
+class Table(OwnHeads):
     rows = ("SGDD", "absent")
     columns = ("D=2", "D=5")
 

@@ -32,9 +32,9 @@ OPTIONS = {
         m.sampler.penalty(2.0, 50) == schedule.consistent_penalty(2.0, 50)
     ),
     "+sgdd/schedule=endpoint": lambda m: m.sampler.times(7) == schedule.endpoint_times(7),
-    f"+{STEP}.from_previous=true": lambda m: m.sampler.likelihood_step.from_previous,
-    "+method.sampler.prior_first=true": lambda m: m.sampler.prior_first,
-    "+method.sampler.return_z=true": lambda m: m.sampler.return_z,
+    f"{STEP}.from_previous=true": lambda m: m.sampler.likelihood_step.from_previous,
+    "method.sampler.prior_first=true": lambda m: m.sampler.prior_first,
+    "method.sampler.return_z=true": lambda m: m.sampler.return_z,
     f"{STEP}.n_proposals=200": lambda m: m.sampler.likelihood_step.n_proposals == 200,
     f"sgdd/likelihood_step@{STEP}=exact": lambda m: isinstance(
         m.sampler.likelihood_step, ExactStep
