@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.kernels.categorical import symbols_of
+from jumpbench.networks.embeddings import at_least_float32
 from jumpbench.processes.base import SiteProcess
 
 
@@ -26,15 +27,15 @@ class DenoisingScores(nn.Module):
         self.network, self.process = network, process
 
     def forward(self, x: Tensor, noise: Tensor) -> Tensor:
-        """Log-scores (B, D, N), float32, 0 at the symbols of x.
+        """Log-scores (B, D, N), at least float32, 0 at the symbols of x.
 
         Where the network takes weights (B, D, N) over symbols, so does this.
         """
-        logits = self.network(x, noise).float()
+        logits = at_least_float32(self.network(x, noise))
         mask = getattr(self.process, "mask", None)
         if mask is not None:
             logits = logits.index_fill(-1, torch.tensor(mask, device=x.device), -torch.inf)
-        noised = self.process.propagate(logits.softmax(-1), noise.float())
+        noised = self.process.propagate(logits.softmax(-1), noise.to(logits.dtype))
         # Impossible moves have weight 0 in every use; any finite number will do for them.
         log_noised = noised.clamp(min=torch.finfo(torch.float32).tiny).log()
         return log_noised - log_noised.gather(-1, symbols_of(x)[..., None])
