@@ -37,12 +37,7 @@ def load_weights(network: nn.Module, folder: str | Path | None) -> nn.Module:
     weights = load_artifacts(folder).get("network")
     if weights is None:
         raise UserError(f"{folder} trained no network; name a run that trains one")
-    try:
-        network.load_state_dict(weights)
-    except RuntimeError as error:
-        line = str(error).splitlines()[-1].strip()
-        raise UserError(f"the weights of {folder} do not fit this network: {line}") from None
-    return network
+    return _loaded(network, weights, folder)
 
 
 def with_weights(network: nn.Module, file: str | Path, sha256: str, prefix: str = "") -> nn.Module:
@@ -71,11 +66,15 @@ def with_weights(network: nn.Module, file: str | Path, sha256: str, prefix: str 
         raise DataCorrupt(f"{path} has the checksum {found}, not {sha256}: fetch it again")
     weights = _state_dict(path)
     own = {name[len(prefix) :]: value for name, value in weights.items() if name.startswith(prefix)}
+    return _loaded(network, own, path)
+
+
+def _loaded(network: nn.Module, weights: dict[str, Any], place: str | Path) -> nn.Module:
     try:
-        network.load_state_dict(own)
+        network.load_state_dict(weights)
     except RuntimeError as error:
         line = str(error).splitlines()[-1].strip()
-        raise UserError(f"the weights of {path} do not fit this network: {line}") from None
+        raise UserError(f"the weights of {place} do not fit this network: {line}") from None
     return network
 
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.kernels.categorical import symbols_of
-from jumpbench.networks.embeddings import at_least_float32
+from jumpbench.kernels.precision import at_least_single
 from jumpbench.processes.base import SiteProcess
 
 
@@ -31,7 +31,7 @@ class DenoisingScores(nn.Module):
 
         Where the network takes weights (B, D, N) over symbols, so does this.
         """
-        logits = at_least_float32(self.network(x, noise))
+        logits = at_least_single(self.network(x, noise))
         mask = getattr(self.process, "mask", None)
         if mask is not None:
             logits = logits.index_fill(-1, torch.tensor(mask, device=x.device), -torch.inf)

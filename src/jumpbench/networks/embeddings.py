@@ -8,11 +8,6 @@ from torch import Tensor, nn
 Layout = Callable[[Tensor], Tensor]
 
 
-def at_least_float32(x: Tensor) -> Tensor:
-    """``x`` in float32 whatever precision made it; float64 stays."""
-    return x if x.dtype == torch.float64 else x.float()
-
-
 def cos_sin(angles: Tensor) -> Tensor:
     """All cosines, then all sines: (..., k) -> (..., 2k)."""
     return torch.cat([angles.cos(), angles.sin()], dim=-1)
@@ -46,7 +41,7 @@ def sinusoidal_features(
     """
     if dim % 2:
         raise ValueError(f"sinusoidal features come in pairs: dim={dim} must be even")
-    t = at_least_float32(t)
+    t = t if t.dtype == torch.float64 else t.float()
     exponent = torch.arange(dim // 2, device=t.device, dtype=t.dtype) / (dim // 2)
     return layout(t.unsqueeze(-1) * max_period**-exponent)
 

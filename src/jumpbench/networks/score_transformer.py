@@ -5,7 +5,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from jumpbench.kernels.categorical import symbols_of
-from jumpbench.networks.embeddings import at_least_float32, embedded, sinusoidal_features
+from jumpbench.kernels.precision import at_least_single
+from jumpbench.networks.embeddings import embedded, sinusoidal_features
 
 
 class ScoreTransformer(nn.Module):
@@ -67,7 +68,7 @@ class ScoreTransformer(nn.Module):
         for block in self.blocks:
             tokens = block(tokens, condition, turn)
         shift, scale = self.modulation(condition)[:, None].chunk(2, dim=-1)
-        log_score = at_least_float32(self.head(_norm(tokens, shift, scale, self.norm)))
+        log_score = at_least_single(self.head(_norm(tokens, shift, scale, self.norm)))
         return log_score.scatter(-1, symbols_of(x)[..., None], 0.0)
 
 

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
+from jumpbench.kernels.precision import at_least_single
 from jumpbench.targets.base import DiscreteTarget, check_target, random_states
 
 
@@ -47,7 +48,7 @@ def flux_of(network: nn.Module, target: DiscreteTarget, x: Tensor, t: Tensor) ->
     """G (B, D, N), at least float32 whatever precision the network runs in; one pass."""
     graphs = getattr(target, "graphs", None)
     flux = network(x, t) if graphs is None else network(x, t, graphs)
-    return flux if flux.dtype == torch.float64 else flux.float()
+    return at_least_single(flux)
 
 
 def probability_flow(flux: Tensor, ratios: Tensor, clamp: float | None = None) -> Tensor:
