@@ -5,7 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from jumpbench.methods.sgdd.likelihoods import Commit, Delta, Likelihood
+from jumpbench.methods.sgdd.likelihoods import Likelihood
+from jumpbench.targets.changes import BlockStep, Commit, Delta, at_site
 
 Operator = Callable[[Tensor, Tensor], Tensor]
 
@@ -63,7 +64,7 @@ class PairLikelihood(Likelihood):
         self.pairs, self.operator, self.sigma, self.length = pairs.long(), operator, sigma, length
         self.n_observations = len(observed) if observed.ndim == 2 else None
         self.observed = observed.to(torch.uint8)
-        self._tables: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
+        self._tables: tuple[Tensor, Tensor, Tensor | None] | None = None
 
     def evaluate(self, x: Tensor, rows: Tensor | None) -> Tensor:
         self._to(x.device)
@@ -75,54 +76,31 @@ class PairLikelihood(Likelihood):
         """Exactly the differences of :meth:`evaluate`, in float32, without a cache."""
         self.check_chains(len(x))
         self._to(x.device)
-        partner, wanted, selves, wanted_selves = self._incidence()
-        first = torch.arange(len(x), device=x.device)[:, None] * self.length
-        start = first.squeeze(1) if self.n_observations is not None else None
-        operator, scale = self.operator, 1 / self.sigma
-
-        def delta(x: Tensor, site: Tensor, token: Tensor) -> Tensor:
-            row = site if start is None else site + start
-            states = x.view(-1)
-            here = states.index_select(0, first.squeeze(1) + site)[:, None]
-            cells = partner.index_select(0, site).add_(first)
-            others = states.index_select(0, cells.view(-1)).view(cells.shape)
-            seen = wanted.index_select(0, row)
-            new = token[:, None]
-            gain = (operator(here, others) != seen).sum(-1)
-            gain -= (operator(new, others) != seen).sum(-1)
-            if selves is not None:
-                # Pairs of a site with itself: both ends change.
-                seen = wanted_selves.index_select(0, row)
-                gain += (operator(here, here) != seen).sum(-1)
-                gain -= (operator(new, new) != seen).sum(-1)
-            return gain * scale
-
-        return delta, None
+        return _PairDelta(self, *self._incidence(), len(x)), None
 
     def _to(self, device: torch.device) -> None:
         if self.observed.device != device:
             self.pairs, self.observed = self.pairs.to(device), self.observed.to(device)
             self._tables = None
 
-    def _incidence(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """Per site: partners (D, K), their observations ([B] D, K); the same of self pairs.
+    def _incidence(self) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Per site: partners (D, K), their observations ([B] D, K), which are the site itself.
 
-        Padded with the site 0 and an observation that nothing equals, which cancels.
+        Padded with the site 0 and an observation that nothing equals, which cancels. The last is
+        (D, K), None where no pair meets itself.
         """
         if self._tables is None:
             a, b = self.pairs
             numbers = torch.arange(len(a), device=a.device)
-            proper, itself = numbers[a != b], numbers[a == b]
+            proper = a != b
             partner, number = self._by_site(
-                torch.cat([a[proper], b[proper]]),
-                torch.cat([b[proper], a[proper]]),
-                proper.repeat(2),
+                torch.cat([a, b[proper]]),
+                torch.cat([b, a[proper]]),
+                torch.cat([numbers, numbers[proper]]),
             )
-            selves = own = None
-            if len(itself):
-                selves, numbers_of_selves = self._by_site(a[itself], a[itself], itself)
-                own = self._observed_at(numbers_of_selves)
-            self._tables = partner, self._observed_at(number), selves, own
+            sites = torch.arange(self.length, device=a.device)[:, None]
+            itself = (partner == sites) & (number >= 0)
+            self._tables = partner, self._observed_at(number), None if proper.all() else itself
         return self._tables
 
     def _by_site(self, site: Tensor, other: Tensor, number: Tensor) -> tuple[Tensor, Tensor]:
@@ -141,3 +119,50 @@ class PairLikelihood(Likelihood):
         """Observations of pair ``numbers`` (D, K), as rows ([B] D, K)."""
         seen = self.observed[..., numbers.clamp(min=0)].masked_fill(numbers < 0, _NO_PAIR)
         return seen.view(-1, numbers.shape[1])
+
+
+class _PairDelta:
+    """``delta`` of a pair likelihood, from its tables by site (:meth:`PairLikelihood._incidence`).
+
+    Of a block of proposals everything is looked up at once but the states of the partners.
+    """
+
+    def __init__(
+        self,
+        likelihood: PairLikelihood,
+        partner: Tensor,
+        wanted: Tensor,
+        itself: Tensor | None,
+        n_chains: int,
+    ) -> None:
+        self.operator, self.scale = likelihood.operator, 1 / likelihood.sigma
+        self.partner, self.wanted, self.itself = partner, wanted, itself
+        self.first = torch.arange(n_chains, device=partner.device) * likelihood.length
+        self.own_observations = likelihood.n_observations is not None
+
+    def __call__(self, x: Tensor, site: Tensor, token: Tensor) -> Tensor:
+        step = self.block(site[None], token[None], (site + self.first)[None])
+        return step(0, x, at_site(x, site))
+
+    def block(self, sites: Tensor, tokens: Tensor, indices: Tensor) -> BlockStep:
+        shape = (*sites.shape, -1)
+        flat, rows = sites.flatten(), (indices if self.own_observations else sites).flatten()
+        partners = self.partner.index_select(0, flat).view(shape) + self.first[:, None]
+        cells = partners.unbind(0)
+        wanted = self.wanted.index_select(0, rows).view(shape).unbind(0)
+        itself = None
+        if self.itself is not None:
+            itself = self.itself.index_select(0, flat).view(shape).unbind(0)
+        entered, operator, scale = tokens[..., None].unbind(0), self.operator, self.scale
+
+        def step(k: int, x: Tensor, old: Tensor) -> Tensor:
+            seen, new = wanted[k], entered[k]
+            others = x.take(cells[k])
+            before = operator(old[:, None], others) != seen
+            if itself is not None:
+                # Of a pair of a site with itself, both ends change.
+                others = torch.where(itself[k], new, others)
+            after = operator(new, others) != seen
+            return (before.view(torch.int8) - after.view(torch.int8)).sum(-1, dtype=torch.float32) * scale
+
+        return step
