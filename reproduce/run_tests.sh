@@ -16,4 +16,6 @@ quick=$?
 wait "$beside"
 late=$?
 cat "$slow"
+[ "$quick" -eq 0 ] || echo "the quick tests failed (exit $quick)"
+[ "$late" -eq 0 ] || echo "the slow tests failed (exit $late)"
 [ "$quick" -eq 0 ] && [ "$late" -eq 0 ]

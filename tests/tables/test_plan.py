@@ -112,6 +112,7 @@ def test_bad_overrides_are_one_line(project, overrides):
         ("~method.bas", "there is no method.bas"),
         ("+method.bias=0.3", "leave out the +"),
         ("method.bias=0.1,0.2", r"write method.bias=\[0.1,0.2\]"),
+        ("method.bias=???", "a value must be given: method.bias="),
     ],
 )
 def test_a_wrong_key_says_what_is_meant(project, override, said):

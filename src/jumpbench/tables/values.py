@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf, open_dict
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from jumpbench.errors import UserError, innermost
 from jumpbench.tables.names import no_such
@@ -13,6 +13,8 @@ from jumpbench.tables.signatures import arguments_of
 
 def explained(error: BaseException) -> str:
     """The telling part of a Hydra or OmegaConf message, on one line."""
+    if isinstance(error, MissingMandatoryValue):
+        return f"a value must be given: {error.full_key}=..."
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0] if lines else type(error).__name__
     cause = str(innermost(error)).strip().splitlines()
