@@ -163,6 +163,7 @@ class _PairDelta:
                 # Of a pair of a site with itself, both ends change.
                 others = torch.where(itself[k], new, others)
             after = operator(new, others) != seen
-            return (before.view(torch.int8) - after.view(torch.int8)).sum(-1, dtype=torch.float32) * scale
+            mended = before.view(torch.int8) - after.view(torch.int8)
+            return mended.sum(-1, dtype=torch.float32) * scale
 
         return step
