@@ -15,8 +15,8 @@ from jumpbench.data.melodies import (
     read_nottingham,
     windows,
 )
-from jumpbench.data.midi import REST, Note, melody, parse_midi
-from jumpbench.data.midi_folder import MidiFolder
+from jumpbench.data.midi import REST, MidiTrack, Note, melody, parse_midi
+from jumpbench.data.midi_folder import MidiFolder, is_melody
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from support import needs_data
 
@@ -110,18 +110,31 @@ def test_a_folder_of_midi_files(tmp_path, caplog):
     """Its monophonic tracks without drums; what cannot be read is told; every tenth file is held
     out."""
     tune = note_track([(4 * i, 4 * i + 4, 60 + i % 5) for i in range(24)])
-    chords = note_track([(4 * i, 4 * i + 16, 60 + i) for i in range(16)])
+    second = note_track([(4 * i, 4 * i + 4, 80 + i % 5) for i in range(24)])
+    chords = note_track([(4 * i, 4 * i + 8, 60 + i) for i in range(16)])
     drums = note_track([(4 * i, 4 * i + 4, 40 + i % 5) for i in range(24)], channel=9)
     (tmp_path / "deep").mkdir()
     for i in range(10):
-        (tmp_path / "deep" / f"{i}.MID").write_bytes(song(chords, tune, drums))
+        (tmp_path / "deep" / f"{i}.MID").write_bytes(song(chords, tune, second, drums))
     (tmp_path / "broken.mid").write_bytes(b"RIFF")
     data = MidiFolder(tmp_path, length=16)
     train, test = data.split("train")["states"], data.split("test")["states"]
-    assert test.shape == (3, 16)  # 48 steps, two a note
-    assert test[0].tolist() == [60 + i // 2 % 5 for i in range(16)]
+    assert test.shape == (6, 16)  # two tracks of 48 steps, two a note
+    for row, lowest in zip(test[:2].tolist(), (60, 80), strict=True):  # of each its first window
+        assert row == [lowest + i // 2 % 5 for i in range(16)]
+    assert len(train) == 6  # nine equal files count once
     assert {tuple(row) for row in train.tolist()} == {tuple(row) for row in test.tolist()}
     assert "1 of 11 files left out (broken.mid" in caplog.text
+
+
+def test_notes_that_sound_on_for_a_step_are_no_chord():
+    """Only overlaps of more than a step (here 2 ticks) count, as a share of the notes."""
+    for extra, kept in ((2, True), (3, False)):
+        notes = [Note(8 * i, 8 * i + 8 + extra, 60 + i) for i in range(20)]
+        assert is_melody(MidiTrack("", notes), 2, 0.05) is kept
+    one_chord = [Note(8 * i, 8 * i + (20 if i == 3 else 8), 60 + i) for i in range(20)]
+    assert is_melody(MidiTrack("", one_chord), 2, 0.05)  # one of twenty
+    assert not is_melody(MidiTrack("", one_chord[:19]), 2, 0.05)
 
 
 def test_a_folder_without_melodies_says_so(tmp_path):
