@@ -44,6 +44,9 @@ def test_other_files_are_refused(tmp_path):
         with_weights(nn.Linear(3, 2), path, "0")
     with pytest.raises(UserError, match="do not fit"):
         with_weights(nn.Linear(3, 2), path, digest(path))
+    torch.save({"weight": torch.zeros(2, 3)}, path)  # and no bias
+    with pytest.raises(UserError, match="do not fit"):
+        with_weights(nn.Linear(3, 2), path, digest(path))
     path.write_bytes(pickle.dumps(print))
     with pytest.raises(DataCorrupt, match="holds no weights"):
         with_weights(nn.Linear(3, 2), path, digest(path))

@@ -26,12 +26,26 @@ def test_a_workspace_shows_the_runs_of_one_table_at_one_scale(project):
     assert [panel.metrics for panel in results.panels] == [["results/mean"]]
     assert results.panels[0].title == "mean \u2193"
     assert [panel.y for panel in training.panels] == [["train/loss"]]
-    assert whole.panels[0].table_name == "cells"
+    assert whole.panels[0].table_name == "cells" and len(whole.panels) == 1  # without figures
+    runs = made.runset_settings
+    assert "".join(str(runs.filters).split()) == "Metric(\"Group\")=='toy/coins@smoke'"
+    assert [by.name for by in runs.groupby] == ["row", "column"]
+    for panel in (*results.panels, *training.panels):
+        assert panel.groupby.name == "row"
+    assert training.panels[0].groupby_rangefunc == "minmax"
     sent = json.loads(made._to_model().model_dump_json(by_alias=True))
     text = json.dumps(sent)
     assert '"toy/coins@smoke"' in text and '"group"' in text
     for name in ("results/mean", "train/loss", "cells"):
         assert name in text, name
+
+
+def test_figures_of_the_table_are_shown(project):
+    pytest.importorskip(WORKSPACES, reason="pip install 'jumpbench[dashboard]'")
+    file = project / "reproduce/toy/coins.yaml"
+    file.write_text(file.read_text().replace("figures: []\n", ""))
+    whole = dashboard.workspace(load("toy/coins"), "smoke", "mine", "me").sections[-1]
+    assert whole.panels[1].media_keys == ["figures/results"]
 
 
 def test_metrics_have_the_names_that_rows_give_them():
