@@ -99,8 +99,9 @@ class PairLikelihood(Likelihood):
                 torch.cat([numbers, numbers[proper]]),
             )
             sites = torch.arange(self.length, device=a.device)[:, None]
-            itself = (partner == sites) & (number >= 0)
-            self._tables = partner, self._observed_at(number), None if proper.all() else itself
+            # The padding of site 0 is among them: it counts as nothing either way.
+            itself = None if proper.all() else partner == sites
+            self._tables = partner, self._observed_at(number), itself
         return self._tables
 
     def _by_site(self, site: Tensor, other: Tensor, number: Tensor) -> tuple[Tensor, Tensor]:
