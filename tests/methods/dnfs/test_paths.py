@@ -16,7 +16,7 @@ from jumpbench.methods.dnfs.paths import (
     time_grid,
 )
 from jumpbench.methods.dnfs.residual import control_integrand, slope_of
-from jumpbench.methods.dnfs.trajectories import trajectories
+from jumpbench.methods.dnfs.trajectories import WAYS, trajectories
 from jumpbench.samplers.mcmc.gibbs import SystematicGibbs
 from jumpbench.samplers.weights import effective_sample_size, log_mean_exp
 from methods.dnfs.conftest import TableFlux
@@ -159,5 +159,11 @@ def test_trajectories_of_the_exact_flow_follow_the_path_all_three_ways(bits, exa
             # sum of squared standardised deviations; five of its standard deviations are allowed
             chi = float(((counts - n * law) ** 2 / (n * law)).sum())
             assert chi < bits.size + 5 * (2 * bits.size) ** 0.5, (t, way, chi)
+    assert torch.equal(states[:, WAYS.index("backward"), -1].long(), data)
+    still = trajectories(
+        exact_flux, bits.target, grid(8), data[:9], SystematicGibbs(), 0, shown, made
+    )
+    forward, chains = (still[:, WAYS.index(way)] for way in ("forward", "chains"))
+    assert torch.equal(chains, forward[:, :1].expand_as(chains))  # where the chains start
     with pytest.raises(UserError, match="must increase"):
         trajectories(exact_flux, bits.target, grid(8), data, SystematicGibbs(), 1, (1, 0.5), made)
