@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 
-from jumpbench.tables.figures import scatter
+from jumpbench.tables.scatter import scatter
 from support import OwnHeads
 
 VALUES = {("a", "1", "x"): 1.0, ("a", "1", "y"): 2.0, ("a", "2", "x"): 3.0, ("a", "2", "y"): 5.0,
@@ -34,3 +34,22 @@ def test_points_of_a_row_are_cells_with_both_metrics():
     assert (axis.get_xlabel(), axis.get_ylabel()) == ("across", "y")
     plt.close(figure)
     assert scatter(Filled({}), "x", "y") is None
+
+
+def test_names_of_points_cover_nothing():
+    """Seven points close together at the right edge, as a saturating curve has them."""
+    plt.switch_backend("Agg")
+    xs, ys = [0, 2.8, 7.3, 9.4, 11.1, 11.9, 12.2], [1.6, 2, 3.2, 3.5, 3.8, 3.8, 3.9]
+    values = {("a", f"strength {i}", "x"): x for i, x in enumerate(xs)}
+    values |= {("a", f"strength {i}", "y"): y for i, y in enumerate(ys)}
+    filled = Filled(values)
+    filled.rows, filled.columns = ("a",), tuple(f"strength {i}" for i in range(7))
+    figure = scatter(filled, "x", "y")
+    (axis,) = figure.axes
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axis.texts]
+    assert len(boxes) == 7
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    frame = axis.get_window_extent()
+    assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in boxes)
+    plt.close(figure)

@@ -206,31 +206,3 @@ def curves(
         plt.close(figure)
         return None
     return figure
-
-
-def scatter(filled: Filled, x: str, y: str, rows: Sequence[str] | None = None) -> Any:
-    """One metric against another: a point per cell, named by its column, a line per row."""
-    import matplotlib.pyplot as plt
-
-    figure, axis = plt.subplots(figsize=(4.6, 3.4), layout="constrained")
-    drawn = False
-    for number, row in enumerate(rows or filled.rows):
-        places = [(filled.value(row, c, x), filled.value(row, c, y), c) for c in filled.columns]
-        points = [place for place in places if None not in place]
-        if not points:
-            continue
-        drawn = True
-        xs, ys, names = zip(*points, strict=True)
-        axis.plot(xs, ys, "o-", ms=4, lw=1, color=f"C{number}", label=filled.row_head(row))
-        for at, name in zip(zip(xs, ys, strict=True), names, strict=True):
-            axis.annotate(
-                filled.column_head(name), at, xytext=(3, 3), textcoords="offset points", fontsize=7
-            )
-    for name, of in (("xlabel", x), ("ylabel", y)):
-        axis.set(**{name: filled.table.metrics[of].label or of})
-    axis.legend(fontsize=8, frameon=False)
-    axis.grid(alpha=0.3)
-    if not drawn:
-        plt.close(figure)
-        return None
-    return figure
