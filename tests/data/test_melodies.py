@@ -151,7 +151,11 @@ def test_a_folder_without_melodies_says_so(tmp_path):
 @needs_data("music")
 def test_the_tunes_as_a_folder_are_the_tunes_without_chords(tmp_path):
     with tarfile.open(data_root() / "music/nottingham.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+        for member in archive.getmembers():
+            if member.isfile():
+                file = tmp_path / member.name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(archive.extractfile(member).read())
     folder, tunes = MidiFolder(tmp_path, 64), NottinghamMelodies(64)
     ours, theirs = (
         {tuple(row) for row in data.split("test")["states"].tolist()} for data in (folder, tunes)
