@@ -49,7 +49,7 @@ def main() -> None:
     matrix = kernel.matrix.float().to(options.device)
     black_box = Reward(likelihood.log_likelihood)
     [sums], [direct] = (mean_values([kernel], of, 3) for of in (likelihood, black_box))
-    few = states[:500]
+    few, numbers = states[:500], torch.arange(len(states))
 
     def by_multinomial():
         torch.multinomial(matrix[states.long().flatten()], 1, generator=generator)
@@ -69,8 +69,8 @@ def main() -> None:
         ),
         compare(
             "mean value of 3 clean draws: site sums / clean states",
-            lambda: sums(states, generator),
-            lambda: direct(states, generator),
+            lambda: sums(states, numbers, generator),
+            lambda: direct(states, numbers, generator),
             repeats,
         ),
         compare(

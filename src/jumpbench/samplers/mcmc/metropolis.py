@@ -120,6 +120,8 @@ def single_site_metropolis(
     tokens = torch.empty(block, n_chains, dtype=x.dtype, device=device)
     uniforms = torch.empty(block, n_chains, device=device)
     steps = list(zip(*(part.unbind(0) for part in (sites, tokens, indices, uniforms)), strict=True))
+    # The old symbols are scattered in memory: read for those that take them only.
+    takes_old = hasattr(delta, "block")
     for start in range(0, n_steps, max(1, block)):
         _draw_proposals(sites, tokens, uniforms, indices, length, n_states, generator)
         indices.copy_(sites).add_(rows)
@@ -127,7 +129,7 @@ def single_site_metropolis(
         log_ratio = block_of(delta, sites, tokens, indices)
         for step in range(min(block, n_steps - start)):
             site, token, index, log_u = steps[step]
-            old = storage.index_select(0, index)
+            old = storage.index_select(0, index) if takes_old else token
             accept = log_u <= log_ratio(step, state, old)
             storage.scatter_(0, torch.where(accept, index, waste), token)
             accepted += accept
