@@ -24,6 +24,11 @@ BlockStep = Callable[[int, Tensor, Tensor], Tensor]
 its sites."""
 
 
+def has_blocks(delta: Delta) -> bool:
+    """Whether a delta has a method ``block``: only its steps look at the old symbols."""
+    return hasattr(delta, "block")
+
+
 def block_of(delta: Delta, sites: Tensor, tokens: Tensor, indices: Tensor) -> BlockStep:
     """Prepares a delta for a block of proposals that are known in advance.
 

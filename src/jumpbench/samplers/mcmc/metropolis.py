@@ -13,7 +13,7 @@ from torch import Tensor
 
 from jumpbench.samplers.chain import ChainInfo, accepts, share
 from jumpbench.targets.base import DiscreteTarget
-from jumpbench.targets.changes import Commit, Delta, block_of, changes_of
+from jumpbench.targets.changes import Commit, Delta, block_of, changes_of, has_blocks
 
 
 class SingleSiteMetropolis:
@@ -121,7 +121,7 @@ def single_site_metropolis(
     uniforms = torch.empty(block, n_chains, device=device)
     steps = list(zip(*(part.unbind(0) for part in (sites, tokens, indices, uniforms)), strict=True))
     # The old symbols are scattered in memory: read for those that take them only.
-    takes_old = hasattr(delta, "block")
+    takes_old = has_blocks(delta)
     for start in range(0, n_steps, max(1, block)):
         _draw_proposals(sites, tokens, uniforms, indices, length, n_states, generator)
         indices.copy_(sites).add_(rows)
