@@ -47,8 +47,8 @@ into probabilities (infinite or NaN: the site stays), and to the rows that count
 
 def stay(total: Tensor) -> tuple[Tensor, Tensor]:
     """Sites whose jump probabilities sum to more than one stay where they are (DASBS sec. 4)."""
-    invalid = (total <= 1).logical_not_()  # True also for NaN
-    return torch.where(invalid, torch.inf, total.new_ones(())), invalid
+    valid = total <= 1  # False also for NaN
+    return valid.to(total.dtype).reciprocal_(), valid.logical_not_()
 
 
 def renormalise(total: Tensor) -> tuple[Tensor, Tensor]:
@@ -77,7 +77,14 @@ class Leap(NamedTuple):
     invalid: Tensor
 
 
-def leap(expected: Tensor, x: Tensor, u: Tensor, rule: Rule = stay) -> Leap:
+def row_starts(expected: Tensor) -> Tensor:
+    """Where the rows of ``expected`` (B, D, N) begin in its B D N numbers: (B D,), for leap."""
+    return torch.arange(0, expected.numel(), expected.shape[-1], device=expected.device)
+
+
+def leap(
+    expected: Tensor, x: Tensor, u: Tensor, rule: Rule = stay, rows: Tensor | None = None
+) -> Leap:
     """All sites at once: site d jumps to n with probability expected[d, n] / divisor[d].
 
     Args:
@@ -87,10 +94,11 @@ def leap(expected: Tensor, x: Tensor, u: Tensor, rule: Rule = stay) -> Leap:
         u: uniform numbers (B, D) in (0, 1), of the dtype of ``expected``, overwritten; the symbol
             is drawn by inversion.
         rule: what is done with rows that sum to more than one.
+        rows: :func:`row_starts`, if kept between steps.
     """
+    rows = row_starts(expected) if rows is None else rows
     # Three times as fast as scatter_.
-    current = torch.arange(0, expected.numel(), expected.shape[-1], device=x.device)
-    expected.view(-1).index_fill_(0, current.add_(x.reshape(-1)), 0.0)
+    expected.view(-1).index_fill_(0, rows + x.reshape(-1), 0.0)
     running = expected.cumsum(-1)
     total = running[..., -1]
     divisor, invalid = rule(total)

@@ -9,7 +9,17 @@ from torch import Tensor
 from jumpbench.kernels.checks import require
 from jumpbench.kernels.precision import at_least_single
 from jumpbench.kernels.uniforms import fill_uniform_
-from jumpbench.samplers.jumps import Hook, JumpInfo, RateFn, Rule, Step, leap, renormalise, stay
+from jumpbench.samplers.jumps import (
+    Hook,
+    JumpInfo,
+    RateFn,
+    Rule,
+    Step,
+    leap,
+    renormalise,
+    row_starts,
+    stay,
+)
 
 
 @torch.no_grad()
@@ -49,7 +59,7 @@ def tau_leaping(
     jumps = torch.zeros(x.shape[0], dtype=torch.long, device=x.device)
     invalid = torch.zeros_like(jumps)
     now = torch.empty(x.shape[0], device=x.device)
-    expected, u, totals = None, now, torch.zeros((), device=x.device)
+    expected, u, rows, totals = None, now, now, torch.zeros((), device=x.device)
     for time, weight in zip(times[:-1], weights, strict=True):
         t = time.expand(len(x)) if isinstance(time, Tensor) else now.fill_(time)
         rates = at_least_single(rate_fn(x, t))
@@ -57,11 +67,12 @@ def tau_leaping(
             # Kept between the steps: memory fresh from the system is slower than the arithmetic.
             expected = torch.empty_like(rates, memory_format=torch.contiguous_format)
             u = torch.empty(x.shape, dtype=rates.dtype, device=x.device)
+            rows = row_starts(expected)
         torch.mul(rates, weight, out=expected)
-        moved = leap(expected, x, fill_uniform_(u, generator), rule)
+        moved = leap(expected, x, fill_uniform_(u, generator), rule, rows)
         jumps += (moved.after != x).sum(-1)
         invalid += moved.invalid.sum(-1)
-        totals = totals + moved.total.sum()  # NaN once a rate was
+        totals += moved.total.sum()  # NaN once a rate was
         for hook in hooks:
             hook(Step(x, moved.after, t, weight, rates, expected, moved))
         x = moved.after

@@ -57,10 +57,11 @@ def record(table_id: str, selection: Selection) -> Path:
     view = job.write(final=True)
     content = job.content(view.cells)
     content["provenance"] = dict(view.provenance)
-    for run in view.provenance["outdated_runs"]:
+    if outdated := view.provenance["outdated_runs"]:
         print(
-            f"warning: {run} was made before its method's code was last changed; to renew it, "
-            "delete its folder and make the table again",
+            f"warning: {len(outdated)} of {view.provenance['n_runs']} runs "
+            f"({', '.join(outdated[:3])}{', ...' if len(outdated) > 3 else ''}) were made before "
+            "their method's code was last changed; fresh=true makes them again",
             file=sys.stderr,
         )
     path = write_record(table_id, selection.scale, content)
