@@ -24,11 +24,11 @@ from common import as_in_a_run, compare, record
 
 from jumpbench.methods.dnfs.estimates import control_variate
 from jumpbench.methods.dnfs.learner import Learner
-from jumpbench.methods.dnfs.paths import euler_step, time_grid
-from jumpbench.methods.dnfs.residual import control_integrand, slope_of
+from jumpbench.methods.dnfs.paths import time_grid
 from jumpbench.networks.letf import LeTF
 from jumpbench.networks.locally_equivariant import LocallyEquivariantConvolution
-from jumpbench.samplers.annealed_jumps import annealed_rollout, residual_generator
+from jumpbench.samplers.annealed_jumps import annealed_rollout, euler_step
+from jumpbench.samplers.annealed_path import control_integrand, residual_generator, slope_of
 from jumpbench.samplers.resampling import systematic
 from jumpbench.targets.base import random_states
 from jumpbench.targets.ising import Ising

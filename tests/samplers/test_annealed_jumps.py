@@ -16,8 +16,8 @@ from jumpbench.samplers.annealed_jumps import (
     TRAPEZOIDAL,
     KernelMoves,
     annealed_rollout,
-    residual_generator,
 )
+from jumpbench.samplers.annealed_path import residual_generator
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
 from jumpbench.targets.base import Target
@@ -233,8 +233,8 @@ def test_metropolis_moves_leave_the_path_law_alone():
     x = states_of(target)
     law = path_law(target, x, t)
     start = x[torch.multinomial(law, 20_000, replacement=True, generator=generator)]
-    moves = KernelMoves(target, SingleSiteMetropolis(), 18)
-    end, cost = moves(start, torch.tensor(t), generator)
+    moves = KernelMoves(SingleSiteMetropolis(), 18)
+    end, cost = moves(target, start, torch.tensor(t), generator)
     assert cost == Cost(energy_evaluations=19, sequential_steps=18)
     assert (end != start).any(-1).float().mean() > 0.8
     seen = torch.bincount((end * torch.tensor([9, 3, 1])).sum(-1), minlength=27)

@@ -11,15 +11,17 @@ from jumpbench.errors import UserError
 from jumpbench.evaluations.graphs import GraphEvaluation
 from jumpbench.methods.dnfs.baselines.solvers import AnnealedChains, ExactSolutions
 from jumpbench.methods.dnfs.graphs import GraphDNFS, chains_of
-from jumpbench.methods.dnfs.moves import KernelMove, PathLaw
 from jumpbench.methods.dnfs.paths import sample, time_grid
 from jumpbench.networks.legf import LeGF
+from jumpbench.samplers.annealed_jumps import KernelMoves
+from jumpbench.samplers.annealed_path import PathLaw
+from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.mcmc.langevin import DiscreteLangevin, step_size
 from jumpbench.solvers.exhaustive import best_states
 from jumpbench.targets.graphs import Graphs, IndependentSets
 
 NETWORK = partial(LeGF, hidden=16, heads=2, layers=1)
-MOVE = KernelMove(DiscreteLangevin(step_size(0.2)), 2)
+MOVE = KernelMoves(DiscreteLangevin(step_size(0.2)), 2)
 
 
 def data():
@@ -123,7 +125,7 @@ def test_moves_leave_the_path_law_invariant_and_pads_alone():
     assert (y[:, 4:] == 0).all() and (y != x).any(1).float().mean() > 0.3
     counts = torch.bincount((y[:, :4] * torch.tensor([1, 2, 4, 8])).sum(1), minlength=16)
     assert ((counts - n * p) ** 2 / (n * p)).sum() < 45
-    assert spent == 6
+    assert spent == Cost(energy_evaluations=6, sequential_steps=2)
     ratios = PathLaw(laws, 0.7).neighbor_log_ratios(x)
     assert (ratios[:, 4:, 1] == -torch.inf).all() and (ratios[:, 4:, 0] == 0).all()
 

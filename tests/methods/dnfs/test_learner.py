@@ -12,11 +12,11 @@ from jumpbench.errors import UserError
 from jumpbench.methods.dnfs.estimates import control_variate, fitted_control_variate, plain_mean
 from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.dnfs.module import DNFS
-from jumpbench.methods.dnfs.residual import control_integrand, flux_of, slope_of
 from jumpbench.methods.dnfs.store import Store
 from jumpbench.networks.legf import LeGF
 from jumpbench.networks.letf import LeTF
 from jumpbench.networks.locally_equivariant import LocallyEquivariantPerceptron
+from jumpbench.samplers.annealed_path import control_integrand, flux_of, slope_of
 from jumpbench.targets.base import generic_neighbor_log_ratios
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.graphs import Graphs, IndependentSets

@@ -8,15 +8,15 @@ import torch
 from jumpbench.errors import UserError
 from jumpbench.methods.dnfs.exact import ExactLaw, euler_matrix, sampler_law
 from jumpbench.methods.dnfs.paths import (
-    euler_step,
     evidence_lower_bound,
     reverse_weights,
     sample,
     simulate,
     time_grid,
 )
-from jumpbench.methods.dnfs.residual import control_integrand, slope_of
 from jumpbench.methods.dnfs.trajectories import WAYS, trajectories
+from jumpbench.samplers.annealed_jumps import euler_step
+from jumpbench.samplers.annealed_path import control_integrand, slope_of
 from jumpbench.samplers.mcmc.gibbs import SystematicGibbs
 from jumpbench.samplers.weights import effective_sample_size, log_mean_exp
 from methods.dnfs.conftest import TableFlux
@@ -167,3 +167,21 @@ def test_trajectories_of_the_exact_flow_follow_the_path_all_three_ways(bits, exa
     assert torch.equal(chains, forward[:, :1].expand_as(chains))  # where the chains start
     with pytest.raises(UserError, match="must increase"):
         trajectories(exact_flux, bits.target, grid(8), data, SystematicGibbs(), 1, (1, 0.5), made)
+
+
+class Broken(torch.nn.Module):
+    """A flux that is no number at some sites of some states."""
+
+    def forward(self, x, t):
+        return torch.where(x[..., None] == 1, torch.nan, torch.zeros(*x.shape, 2))
+
+
+def test_a_network_that_gives_no_numbers_gives_no_samples(bits):
+    """Comparisons with NaN are False: such a site used to become 0, and pass for a sample."""
+    times = time_grid(4)
+    with pytest.raises(ValueError, match="NaN"):
+        simulate(Broken(), bits.target, times, 8, generator())
+    with pytest.raises(ValueError, match="NaN"):
+        sample(Broken(), bits.target, times, 8, generator())
+    with pytest.raises(ValueError, match="NaN"):
+        reverse_weights(Broken(), bits.target, times, bits.states, generator())

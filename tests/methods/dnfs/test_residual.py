@@ -1,12 +1,15 @@
 """The one-pass residual against matrices written out, and the identities behind it."""
 
+import math
+
 import pytest
 import torch
 
 from jumpbench.errors import UserError
-from jumpbench.methods.dnfs.residual import (
+from jumpbench.samplers.annealed_path import (
     check_positive,
     control_integrand,
+    incoming_flow,
     probability_flow,
     slope_of,
 )
@@ -87,6 +90,18 @@ def test_clamp_bounds_the_ratios_from_above_only():
     flow = probability_flow(flux, ratios, clamp=5.0)
     expected = -2 * torch.tensor(5.0).exp() - torch.tensor(-9.0).exp()
     assert torch.allclose(flow, expected)
+
+
+def test_ratios_beyond_float32_count_only_where_something_flows_in():
+    """exp(200) overflows: 0 times infinity is 0 here, in value and in gradient."""
+    ratios = torch.tensor([[[0.0, 200.0], [0.0, 1.0]]])
+    flux = torch.tensor([[[0.0, 3.0], [0.0, -1.0]]], requires_grad=True)
+    flow = probability_flow(flux, ratios)
+    flow.sum().backward()
+    assert flow.item() == pytest.approx(3 - math.e)
+    assert flux.grad[0, 0, 1] == 1 and flux.grad[0, 1, 1].item() == pytest.approx(math.e)
+    assert torch.equal(incoming_flow(-flux, ratios)[0, 1], torch.zeros(2))
+    assert incoming_flow(-flux, ratios)[0, 0, 1].isinf()
 
 
 def test_a_target_that_excludes_states_is_refused():

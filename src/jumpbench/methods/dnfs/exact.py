@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.methods.dnfs.residual import control_integrand, flux_of, slope_of
+from jumpbench.samplers.annealed_path import control_integrand, flux_of, slope_of
 from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.enumeration import all_states, enumerate_law
 

@@ -12,9 +12,10 @@ from jumpbench.data.graphs import Pool
 from jumpbench.errors import UserError
 from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.dnfs.module import adamw
-from jumpbench.methods.dnfs.paths import Move, sample, time_grid
+from jumpbench.methods.dnfs.paths import sample, time_grid
 from jumpbench.methods.dnfs.training import FlowTraining, SeededNetworks
 from jumpbench.networks.legf import LeGF
+from jumpbench.samplers.annealed_jumps import Moves
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.graphs import GraphLaw, Graphs
 
@@ -103,7 +104,7 @@ class GraphDNFS(LawsOfGraphs, FlowTraining):
         batch_size: int = 256,
         clamp: float | None = 5.0,
         refresh_every: int = 100,
-        moves: Mapping[str, Move | None] | None = None,
+        moves: Mapping[str, Moves | None] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(problem=problem, **kwargs)
@@ -129,11 +130,11 @@ class GraphDNFS(LawsOfGraphs, FlowTraining):
         laws = chains_of(self.problem, batch, self.beta, self.chains_per_graph)
         times = time_grid(self.learner.n_steps, self.device)
 
-        def trajectories(move: Move | None) -> Draws:
-            x, cost = sample(self.network, laws, times, len(laws), generator, move)
+        def trajectories(step: Moves | None) -> Draws:
+            x, cost = sample(self.network, laws, times, len(laws), generator, step)
             return solutions(laws, x, cost)
 
-        return {name: timed(partial(trajectories, move)) for name, move in self.moves.items()}
+        return {name: timed(partial(trajectories, step)) for name, step in self.moves.items()}
 
 
 def chains_of(problem: Problem, graphs: Graphs, beta: float, chains: int) -> GraphLaw:

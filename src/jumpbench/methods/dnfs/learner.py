@@ -13,13 +13,9 @@ from torch import Tensor, nn
 from jumpbench.errors import UserError
 from jumpbench.methods.dnfs.estimates import Estimate, control_variate
 from jumpbench.methods.dnfs.paths import Paths, simulate, time_grid
-from jumpbench.methods.dnfs.residual import (
-    Slope,
-    control_integrand,
-    flux_of,
-    slope_of,
-)
 from jumpbench.methods.dnfs.store import Store
+from jumpbench.samplers.annealed_jumps import Point
+from jumpbench.samplers.annealed_path import Slope, control_integrand, flux_of, slope_of
 from jumpbench.samplers.cost import Meter
 from jumpbench.targets.base import DiscreteTarget
 
@@ -95,10 +91,13 @@ class Learner:
         if laws:
             each = target.rows(self._law_of(torch.arange(self.chains, device=device), laws))
         points: list[Slope] = []
+
+        def keep(point: Point) -> None:
+            points.append(point.slope)
+
         paths = simulate(
             self.network, each, time_grid(self.n_steps, device), self.chains, generator,
-            self.clamp, keep_path=True,
-            on_point=(lambda k, slope: points.append(slope)) if self.store.keep_slopes else None,
+            self.clamp, keep_path=True, hook=keep if self.store.keep_slopes else None,
         )  # fmt: skip
         shape = (self.n_steps + 1, laws or 1, -1)
         derivative = self.estimate(paths.slopes.view(shape), paths.integrands.view(shape))

@@ -11,11 +11,12 @@ from jumpbench.evaluations.base import Evaluation
 from jumpbench.evaluations.normaliser import Normaliser
 from jumpbench.methods.dnfs.estimates import Estimate, control_variate
 from jumpbench.methods.dnfs.learner import Learner
-from jumpbench.methods.dnfs.paths import Move, simulate, time_grid
-from jumpbench.methods.dnfs.residual import check_positive
+from jumpbench.methods.dnfs.paths import simulate, time_grid
 from jumpbench.methods.dnfs.training import FlowTraining
 from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, Optimizer
 from jumpbench.networks.letf import LeTF
+from jumpbench.samplers.annealed_jumps import Moves
+from jumpbench.samplers.annealed_path import check_positive
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.base import DiscreteTarget
 
@@ -39,7 +40,7 @@ class DNFS(FlowTraining, NetworkSampler):
         free_energy: builds the network of LEAPS for d/dt log Z_t, learnt jointly.
         refresh_every: optimiser steps between roll-outs.
         n_steps_test: time steps in the test stage; by default those of training.
-        move: MCMC moves after every Euler step of the test stage.
+        moves: MCMC moves after every Euler step of the test stage.
         probes: numbers of the network, named ``NAME@STAGE``; stage k is the k-th step of
             ``probe_at``, counted from 0.
         compiler: wraps the network, such as ``torch.compile``.
@@ -66,7 +67,7 @@ class DNFS(FlowTraining, NetworkSampler):
         free_energy: Builder | None = None,
         refresh_every: int = 100,
         n_steps_test: int | None = None,
-        move: Move | None = None,
+        moves: Moves | None = None,
         probes: Sequence[Probe] = (),
         probe_at: Sequence[int] = (),
         compiler: Callable[[nn.Module], nn.Module] | None = None,
@@ -88,7 +89,7 @@ class DNFS(FlowTraining, NetworkSampler):
         )  # fmt: skip
         self.use(learner, refresh_every)
         self.n_steps_test = n_steps_test or n_steps
-        self.move = move
+        self.moves = moves
         self.probes, self.probe_at = list(probes), list(probe_at)
         self.probed: dict[str, float] = {}
 
@@ -138,7 +139,7 @@ class DNFS(FlowTraining, NetworkSampler):
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
         times = time_grid(self.n_steps_test, self.device)
-        paths = simulate(self.flow, self.target, times, n, generator, move=self.move)
+        paths = simulate(self.flow, self.target, times, n, generator, moves=self.moves)
         extras = {"left_log_weights": paths.left_log_weights, "target_log_prob": paths.log_prob}
         return Draws(paths.end, paths.log_weights, paths.cost, extras)
 

@@ -1,15 +1,26 @@
 """Trajectories of a flow sampler, forward with importance weights and backward for likelihoods."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
-from jumpbench.methods.dnfs.residual import (
-    Slope,
+from jumpbench.kernels.checks import require
+from jumpbench.samplers.annealed_jumps import (
+    LEFT_END,
+    TRAPEZOIDAL,
+    Moves,
+    Point,
+    PointHook,
+    annealed_rollout,
+    euler_step,
+    path_sum,
+)
+from jumpbench.samplers.annealed_path import (
     control_integrand,
     flux_of,
+    incoming_flow,
     mask_of,
     slope_of,
     start_states,
@@ -17,25 +28,10 @@ from jumpbench.methods.dnfs.residual import (
 from jumpbench.samplers.cost import Cost
 from jumpbench.targets.base import DiscreteTarget
 
-Move = Callable[[DiscreteTarget, Tensor, Tensor, torch.Generator], tuple[Tensor, float]]
-"""(target, x, t, generator) -> (x, energy evaluations per chain), leaving p_t invariant."""
-
 
 def time_grid(n_steps: int, device: torch.device | str | None = None) -> Tensor:
     """t_k = k / K, k = 0..K."""
     return torch.linspace(0, 1, n_steps + 1, device=device)
-
-
-def euler_step(x: Tensor, expected: Tensor, generator: torch.Generator) -> Tensor:
-    """All sites at once: site i becomes n with probability ``expected[i, n]`` (B, D, N).
-
-    A site whose total exceeds one jumps for certain; ``expected`` is 0 at the current symbols.
-    """
-    running = expected.cumsum(-1)
-    total = running[..., -1:]
-    u = torch.rand(x.shape, generator=generator, device=x.device).unsqueeze(-1)
-    fresh = (running <= u * total.clamp(min=1)).sum(-1)
-    return torch.where(fresh == expected.shape[-1], x, fresh)
 
 
 @dataclass
@@ -65,7 +61,6 @@ class Paths:
         return self.states[-1]
 
 
-@torch.no_grad()
 def simulate(
     network: nn.Module,
     target: DiscreteTarget,
@@ -74,8 +69,8 @@ def simulate(
     generator: torch.Generator,
     clamp: float | None = 5.0,
     keep_path: bool = False,
-    move: Move | None = None,
-    on_point: Callable[[int, Slope], None] | None = None,
+    moves: Moves | None = None,
+    hook: PointHook | None = None,
 ) -> Paths:
     """n Euler trajectories from the uniform law (Algorithm 2), one network pass a grid point.
 
@@ -84,40 +79,28 @@ def simulate(
     Args:
         times: (K + 1,), from 0 to 1.
         clamp: of ``integrands`` alone.
-        move: MCMC moves after every Euler step. They leave no state at which the right end of the
+        moves: MCMC moves after every Euler step. They leave no state at which the right end of the
             step could be weighted without a second network pass, so ``log_weights`` are then
             the left-end ones.
-        on_point: called with k and the target's values at every grid point, to keep them.
+        hook: called at every grid point.
+
+    Raises:
+        ValueError: the network or the target gave NaN.
     """
-    x = start_states(target, n, generator)
-    mask = mask_of(target)
-    path, slopes, clamped, exact, energies = [], [], [], [], 0.0
-    for k in range(len(times)):
-        t = times[k].expand(n)
-        flux = flux_of(network, target, x, t)
-        slope = slope_of(target, x)
-        if on_point is not None:
-            on_point(k, slope)
-        slopes.append(slope.time)
-        clamped.append(control_integrand(slope, t, flux, clamp))
-        exact.append(control_integrand(slope, t, flux).double())
-        if keep_path:
-            path.append(x)
-        if k + 1 == len(times):
-            break
-        x = euler_step(x, (times[k + 1] - times[k]) * flux.relu(), generator)
-        if mask is not None:
-            x = x * mask
-        if move is not None:
-            x, spent = move(target, x, times[k + 1], generator)
-            energies += spent
-    xi, dt = torch.stack(exact), times.diff().double()[:, None]
-    left = (dt * xi[:-1]).sum(0)
+    slopes, clamped = [], []
+
+    def note(point: Point) -> None:
+        slopes.append(point.slope)
+        clamped.append(control_integrand(point.slope, point.t, point.flux, clamp))
+
+    rollout = annealed_rollout(
+        partial(flux_of, network, target), target, times, n, generator, moves, keep_path,
+        TRAPEZOIDAL, (note,) if hook is None else (note, hook),
+    )  # fmt: skip
+    left = path_sum(rollout.integrands, times, LEFT_END)
     return Paths(
-        torch.stack(path) if keep_path else x.unsqueeze(0),
-        slope.log_prob, torch.stack(slopes), torch.stack(clamped), left,
-        left if move is not None else (dt * (xi[:-1] + xi[1:]) / 2).sum(0),
-        Cost(float(len(times)), 2.0 * len(times) + energies, float(len(times) - 1)),
+        rollout.states, slopes[-1].log_prob, torch.stack([slope.time for slope in slopes]),
+        torch.stack(clamped), left, rollout.log_weights if moves is None else left, rollout.cost,
     )  # fmt: skip
 
 
@@ -128,24 +111,27 @@ def sample(
     times: Tensor,
     n: int,
     generator: torch.Generator,
-    move: Move | None = None,
+    moves: Moves | None = None,
 ) -> tuple[Tensor, Cost]:
     """Ends (n, D) of Euler trajectories without weights: K network passes, no energies.
 
     As :func:`simulate` draws, number for number.
+
+    Raises:
+        ValueError: the network gave NaN.
     """
-    x, energies = start_states(target, n, generator), 0.0
-    mask = mask_of(target)
+    x, cost, mask = start_states(target, n, generator), Cost(), mask_of(target)
+    total = torch.zeros((), device=x.device)
     for k in range(len(times) - 1):
-        flux = flux_of(network, target, x, times[k].expand(n))
-        x = euler_step(x, (times[k + 1] - times[k]) * flux.relu(), generator)
-        if mask is not None:
-            x = x * mask
-        if move is not None:
-            x, spent = move(target, x, times[k + 1], generator)
-            energies += spent
-    steps = float(len(times) - 1)
-    return x, Cost(steps, energies, steps)
+        rates = flux_of(network, target, x, times[k].expand(n)).relu()
+        total += rates.sum()  # NaN once a rate was
+        x = euler_step(x, (times[k + 1] - times[k]) * rates, generator, mask)
+        cost += Cost(network_evaluations=1, sequential_steps=1)
+        if moves is not None:
+            x, moved = moves(target, x, times[k + 1], generator)
+            cost += moved
+    require(total.isnan().logical_not_(), "the flux of a roll-out is NaN")
+    return x, cost
 
 
 @torch.no_grad()
@@ -191,12 +177,11 @@ def reverse_paths(
             path.append(x)
         if k == 0:
             break
-        rates = (-flux).relu() * (t[:, None, None] * slope.ratios).exp()
-        x = euler_step(x, (times[k] - times[k - 1]) * rates, generator)
-        if mask is not None:
-            x = x * mask
-    xi, dt = torch.stack(values[::-1]), times.diff().double()[:, None]
-    return (dt * (xi[:-1] + xi[1:]) / 2).sum(0), torch.stack(path[::-1])
+        rates = incoming_flow(flux, t[:, None, None] * slope.ratios)
+        x = euler_step(x, (times[k] - times[k - 1]) * rates, generator, mask)
+    integral = path_sum(torch.stack(values[::-1]), times, TRAPEZOIDAL)
+    require(integral.isnan().logical_not_(), "the flux or the target of a way back is NaN")
+    return integral, torch.stack(path[::-1])
 
 
 def evidence_lower_bound(

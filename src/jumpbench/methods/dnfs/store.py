@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumpbench.methods.dnfs.residual import Slope
+from jumpbench.samplers.annealed_path import Slope
 
 
 class Store:

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.methods.dnfs.moves import PathLaw
 from jumpbench.methods.dnfs.paths import reverse_paths, simulate
+from jumpbench.samplers.annealed_path import PathLaw
 from jumpbench.samplers.chain import Kernel
 from jumpbench.targets.base import DiscreteTarget
 

@@ -9,7 +9,8 @@ from torch import Tensor
 from jumpbench.errors import UserError
 from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, submodule_weights
 from jumpbench.networks.free_energy import FreeEnergy
-from jumpbench.samplers.annealed_jumps import KernelMoves, annealed_rollout, residual_generator
+from jumpbench.samplers.annealed_jumps import KernelMoves, annealed_rollout
+from jumpbench.samplers.annealed_path import residual_generator
 from jumpbench.samplers.cost import metered
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
@@ -100,7 +101,7 @@ class LEAPS(NetworkSampler):
         # The kernel may propose the current symbol.
         n_proposals = math.ceil(n_moves * n_states / (n_states - 1))
         kernel = SingleSiteMetropolis()
-        return KernelMoves(self.metered_target, kernel, n_proposals) if n_moves else None
+        return KernelMoves(kernel, n_proposals) if n_moves else None
 
     def start_from(self, weights: dict[str, Tensor]) -> None:
         self.network.load_state_dict(submodule_weights(weights, "network"))

@@ -9,8 +9,9 @@ from torch import Tensor
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.methods.base import Method
 from jumpbench.methods.dnfs.graphs import Problem, chains_of, solutions, timed
-from jumpbench.methods.dnfs.paths import Move, time_grid
-from jumpbench.methods.dnfs.residual import start_states
+from jumpbench.methods.dnfs.paths import time_grid
+from jumpbench.samplers.annealed_jumps import Moves
+from jumpbench.samplers.annealed_path import start_states
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.graphs import GraphLaw, Graphs
@@ -56,7 +57,7 @@ class AnnealedChains(Method):
     def __init__(
         self,
         problem: Problem,
-        moves: Mapping[str, Move],
+        moves: Mapping[str, Moves],
         n_steps: int = 64,
         beta: float = 5.0,
         chains_per_graph: int = 20,
@@ -71,11 +72,11 @@ class AnnealedChains(Method):
     def draw(self, batch: Graphs, generator: torch.Generator) -> dict[str, Draws]:
         laws = chains_of(self.problem, batch, self.beta, self.chains_per_graph)
 
-        def chains(move: Move) -> Draws:
-            x, energies = start_states(laws, len(laws), generator), 0.0
+        def chains(step: Moves) -> Draws:
+            x, cost = start_states(laws, len(laws), generator), Cost()
             for t in time_grid(self.n_steps, self.device)[1:]:
-                x, spent = move(laws, x, t, generator)
-                energies += spent
-            return solutions(laws, x, Cost(0.0, energies, float(self.n_steps)))
+                x, spent = step(laws, x, t, generator)
+                cost += spent
+            return solutions(laws, x, cost)
 
-        return {name: timed(partial(chains, move)) for name, move in self.moves.items()}
+        return {name: timed(partial(chains, step)) for name, step in self.moves.items()}

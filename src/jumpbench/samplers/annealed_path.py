@@ -1,20 +1,23 @@
-"""The Kolmogorov residual of DNFS, from one pass of a locally equivariant network.
+"""The annealing path from the uniform law to a target, and the residual of rates on it.
 
 The path log p~_t = t log rho + (1 - t) log eta runs from the uniform law eta (normalised, so
-Z_0 = 1) at t = 0 to the target rho at t = 1. With rates [G(n, i | x)]+ the rates *into* x from its
-neighbours are [-G(n, i | x)]+, read off at x itself, and
+Z_0 = 1) at t = 0 to the target rho at t = 1; for a lattice model without constant this is the
+linear growth of its coupling. A locally equivariant network gives a flux G(n, i | x), which is the
+rate [G]+ of the jump x -> x^{i<-n} and the rate [-G]+ of the way back, read off at x itself:
 
     xi_t(x) = log rho(x) - log eta(x)
               + sum_{i, n} ( [G(n, i | x)]+ - [-G(n, i | x)]+ exp(t r_{i,n}(x)) )
 
-with r the neighbour log-ratios of rho. The forward equation holds if and only if xi_t(x) is
-d/dt log Z_t for all x (Ou et al. 2025, equations 5 to 8, section 4).
+with r the neighbour log-ratios of rho. For *any* antisymmetric flux its mean under p_t is
+d/dt log Z_t, and Kolmogorov's forward equation holds if and only if xi_t(x) is that for all x.
+Sources: DNFS (Ou et al. 2025), equations 5 to 8, section 4; LEAPS (Holderrieth et al. 2025).
 
 Targets of graphs hold one law a state, ``graphs`` that the network is given too, and a ``mask`` of
 real sites (B, D): padded sites stay 0, do not move, and count nowhere.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -23,6 +26,10 @@ from torch import Tensor, nn
 from jumpbench.errors import UserError
 from jumpbench.kernels.precision import at_least_single
 from jumpbench.targets.base import DiscreteTarget, check_target, random_states
+from jumpbench.targets.tempered import Tempered
+
+Flux = Callable[[Tensor, Tensor], Tensor]
+"""States (B, D) and times (B,) -> G (B, D, N), zero at the current symbols."""
 
 
 def mask_of(target: DiscreteTarget) -> Tensor | None:
@@ -58,7 +65,13 @@ def probability_flow(flux: Tensor, ratios: Tensor, clamp: float | None = None) -
     """
     if clamp is not None:
         ratios = ratios.clamp(max=clamp)
-    return (flux.relu() - (-flux).relu() * ratios.exp()).sum((-2, -1))
+    return (flux.relu() - incoming_flow(flux, ratios)).sum((-2, -1))
+
+
+def incoming_flow(flux: Tensor, ratios: Tensor) -> Tensor:
+    """[-G]+ exp(r), (B, D, N): the flow into x over p_t(x), and the rates of going back from x."""
+    # Where nothing flows in, a ratio that overflows must not become 0 times infinity.
+    return (-flux).relu() * ratios.masked_fill(flux >= 0, 0.0).exp()
 
 
 class Slope(NamedTuple):
@@ -83,6 +96,26 @@ def slope_of(target: DiscreteTarget, x: Tensor) -> Slope:
 def control_integrand(slope: Slope, t: Tensor, flux: Tensor, clamp: float | None = None) -> Tensor:
     """xi_t(x), (B,); ``t`` (B,)."""
     return slope.time + probability_flow(flux, t[:, None, None] * slope.ratios, clamp)
+
+
+def residual_generator(
+    target: DiscreteTarget, x: Tensor, t: Tensor, flux: Tensor, clamp: float | None = None
+) -> Tensor:
+    """xi_t(x), (B,), of a positive target: :func:`control_integrand`, evaluating the target."""
+    return control_integrand(slope_of(target, x), t, flux, clamp)
+
+
+class PathLaw(Tempered):
+    """p_t of the path at a scalar time, as a target; padded sites never change."""
+
+    def neighbor_log_ratios(self, x: Tensor) -> Tensor:
+        ratios = super().neighbor_log_ratios(x)
+        mask = mask_of(self.target)
+        if mask is None:
+            return ratios
+        symbol = torch.arange(self.n_states, device=x.device)
+        excluded = ~mask[..., None] & (symbol != x[..., None])
+        return ratios.masked_fill(excluded, -torch.inf)
 
 
 def check_positive(target: DiscreteTarget, generator: torch.Generator) -> None:
