@@ -136,3 +136,16 @@ def test_wild_predictions_stay_inside(step):
 def test_a_stride_that_does_not_divide_is_refused():
     with pytest.raises(UserError, match="does not divide"):
         draw(PoissonLeap(DEATH), stride=7, n=2)
+
+
+@pytest.mark.parametrize("step", [PoissonLeap(DEATH), BinomialBridge(DEATH, nearest)])
+def test_a_model_that_gives_no_numbers_gives_no_pictures(step):
+    """One site of one sample at one late time is enough; as integers NaN would be 0."""
+
+    def lost(x, k):
+        y = torch.ones(x.shape)
+        y[3, 1] = torch.nan if k == 5 else 1.0
+        return y
+
+    with pytest.raises(ValueError, match="expected losses of counts are NaN"):
+        generate_counts(lost, DEATH, GRID, (6, 2), step, generator=torch.Generator().manual_seed(0))

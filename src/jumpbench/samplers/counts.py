@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.kernels.binomial import binomial
+from jumpbench.kernels.checks import require
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import ObservationTimes
 from jumpbench.samplers.cost import Meter, metered
@@ -163,9 +164,17 @@ def generate_counts(
 
     Raises:
         UserError: ``stride`` does not divide T.
+        ValueError: the model gave NaN (see :func:`~jumpbench.kernels.checks.require`).
     """
     meter = Meter()
     counted: Lost = metered(lost, meter, "network", event_dims=len(shape) - 1)
+
+    def checked(x: Tensor, k: int) -> Tensor:
+        y = counted(x, k)
+        # As an integer NaN is 0: a picture all black, as a rounded bridge may well draw it.
+        require(y.sum().isnan().logical_not_(), "the expected losses of counts are NaN")
+        return y
+
     revival = grid.revival(stride).tolist()
     x = process.sample_limit(*shape, device=device)
     visited = grid.visits(stride)
@@ -173,9 +182,9 @@ def generate_counts(
     for k in visited:
         if k in keep:
             path.append(x)
-        x = step(x, counted, k, revival[k], generator)
+        x = step(x, checked, k, revival[k], generator)
         if corrector is not None and k > stride:
-            x = corrector(x, counted, k, k - stride, generator)
+            x = corrector(x, checked, k, k - stride, generator)
     if 0 in keep:
         path.append(x)
     cost = meter.per_sample(shape[0], meter.network / shape[0])
