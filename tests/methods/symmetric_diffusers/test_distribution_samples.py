@@ -143,3 +143,14 @@ def test_same_seed_same_sample():
         law = make(scores(4, 6, 6))
         a, b = (law.sample(make_generator(5, "same"), (3,)) for _ in range(2))
         assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_that_are_no_numbers_give_no_permutations(family):
+    """Every comparison with NaN has an answer, so that a permutation would come out."""
+    broken = scores(3, 4, 4)
+    broken[1, 0, 0] = torch.nan
+    with pytest.raises(ValueError, match="scores of permutations are NaN"):
+        FAMILIES[family](broken)
+    learned = FAMILIES[family](broken.requires_grad_())  # here the loss says so
+    assert learned.log_prob(torch.arange(4)).isnan().any()

@@ -179,3 +179,11 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path, cpu_traine
     cpu_trainer(max_steps=6).fit(second, datamodule=data(), ckpt_path=tmp_path / "half.ckpt")
     for a, b in zip(whole.parameters(), second.parameters(), strict=True):
         torch.testing.assert_close(a, b, rtol=0, atol=0)
+
+
+def test_ranks_that_are_no_numbers_give_no_order():
+    baseline = method()
+    with torch.no_grad():
+        baseline.network.head[-1].bias.fill_(torch.nan)
+    with pytest.raises(ValueError, match="ranks of objects are NaN"):
+        baseline.order(torch.zeros(1, 3, 1))

@@ -12,6 +12,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from jumpbench.data.lists import Batch
 from jumpbench.evaluations.base import Evaluation
+from jumpbench.kernels.checks import require
 from jumpbench.methods.symmetric_diffusers.baselines.ordering import OrderingBaseline
 from jumpbench.networks.sorting_networks import (
     Comparators,
@@ -71,7 +72,9 @@ class DiffSort(OrderingBaseline):
         return self.logged(loss)
 
     def order(self, objects: Tensor) -> Tensor:
-        return self.network(objects).argsort(-1)
+        ranks = self.network(objects)
+        require(ranks.isnan().any().logical_not_(), "the ranks of objects are NaN")
+        return ranks.argsort(-1)
 
 
 def matrix_loss(mixing: Tensor, order: Tensor) -> Tensor:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from jumpbench.kernels.checks import require
+
 # exp(80) and exp(-80) are normal floats, and so are sums of some thousand of the former.
 LARGEST_EXPONENT = 80.0
 
@@ -49,11 +51,17 @@ class PermutationDistribution(ABC):
 
 
 def as_scores(scores: Tensor, n_axes: int) -> Tensor:
-    """float32 or float64 scores with ``n_axes`` object axes of equal length >= 1."""
+    """float32 or float64 scores with ``n_axes`` object axes of equal length >= 1.
+
+    Scores that no gradient is asked of are to be drawn from, and every comparison with NaN has an
+    answer: they must not be NaN. In training a loss that is NaN says so by itself.
+    """
     if scores.ndim < n_axes or 0 in scores.shape[-n_axes:]:
         raise ValueError(f"scores need {n_axes} object axes of length >= 1, got {scores.shape}")
     if n_axes == 2 and scores.shape[-1] != scores.shape[-2]:
         raise ValueError(f"a score matrix must be square, got {tuple(scores.shape[-2:])}")
+    if not (scores.requires_grad and torch.is_grad_enabled()):
+        require(scores.isnan().any().logical_not_(), "scores of permutations are NaN")
     return scores if scores.dtype == torch.float64 else scores.float()
 
 

@@ -56,7 +56,7 @@ class _LogLikelihood(torch.autograd.Function):
                 used = torch.ones(logits.shape[-2:], dtype=torch.bool, device=logits.device)
                 law = logits.masked_fill_(used.tril_(-1), -math.inf).log_softmax(-1)
                 # A row whose remaining columns are all forbidden has no law: impossible, not nan.
-                possible = chosen[..., low:high] > -math.inf
+                possible = chosen[..., low:high] != -math.inf  # True for NaN, which stays one
                 log_p = law.diagonal(dim1=-2, dim2=-1).where(possible, -math.inf)
                 law = law.exp() if keep else law
             result += log_p.sum(-1)
