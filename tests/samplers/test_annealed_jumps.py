@@ -16,6 +16,8 @@ from jumpbench.samplers.annealed_jumps import (
     TRAPEZOIDAL,
     KernelMoves,
     annealed_rollout,
+    euler_step,
+    path_sum,
 )
 from jumpbench.samplers.annealed_path import residual_generator
 from jumpbench.samplers.cost import Cost
@@ -199,6 +201,50 @@ def test_trapezoidal_weights_are_off_by_the_square_of_the_step():
     assert 1e-7 < abs(fine) < 1e-3
     assert 3.8 < coarse / fine < 4.2
     assert drawn.cost == Cost(33, 66, 32)
+
+
+def test_a_flux_in_half_precision_counts_as_the_float32_that_it_is():
+    target, times = Table(3, 3), torch.linspace(0, 1, 9)
+    torch.manual_seed(5)
+    network = LocallyEquivariantPerceptron(3, 3, hidden=16)
+
+    def half(x, t):
+        return network(x, t).bfloat16()
+
+    low, full = (
+        annealed_rollout(flux, target, times, 200, torch.Generator().manual_seed(0))
+        for flux in (half, lambda x, t: half(x, t).float())
+    )
+    assert torch.equal(low.states, full.states)
+    assert torch.equal(low.log_weights, full.log_weights)
+
+
+def test_sites_outside_the_mask_stay_empty():
+    """Whatever a network says about them: 300 chains that all want to move everywhere."""
+    x, mask = torch.zeros(300, 4, dtype=torch.long), torch.tensor([[True, True, False, False]])
+    expected = torch.zeros(300, 4, 3)
+    expected[..., 1:] = 0.5
+    moved = euler_step(x, expected, torch.Generator().manual_seed(0), mask)
+    assert (moved[:, :2] > 0).all() and (moved[:, 2:] == 0).all()
+    assert set(moved[:, 0].tolist()) == {1, 2}
+
+
+def test_hooks_see_every_point_that_is_evaluated():
+    target, times, seen = Table(2, 2), torch.linspace(0, 1, 5), []
+    torch.manual_seed(5)
+    network = LocallyEquivariantPerceptron(2, 2, hidden=8)
+    for ends, points in ((LEFT_END, 4), (TRAPEZOIDAL, 5)):
+        seen.clear()
+        drawn = annealed_rollout(
+            network, target, times, 6, torch.Generator().manual_seed(0), keep_path=True,
+            ends=ends, hooks=[seen.append],
+        )  # fmt: skip
+        assert [point.k for point in seen] == list(range(points))
+        for point, xi in zip(seen, drawn.integrands, strict=True):
+            assert torch.equal(point.x, drawn.states[point.k])
+            again = residual_generator(target, point.x, point.t, point.flux)
+            assert torch.equal(again.double(), xi)
+        assert torch.equal(path_sum(drawn.integrands, times, ends), drawn.log_weights)
 
 
 def test_a_flux_that_is_nan_is_an_error():
