@@ -45,6 +45,24 @@ def test_a_mirror_is_named_after_table_row_and_column(project, made):
     assert "commit" in values and "dirty" in values
 
 
+HEADS = "heads: {rows: {fair: euro}, columns: {small n: 500 flips}}"
+
+
+def in_miniature(project):
+    """The smoke scale calls a row and a column by other names."""
+    table = project / "reproduce/toy/coins.yaml"
+    table.write_text(table.read_text().replace("{note: one seed,", f"{{note: one seed, {HEADS},"))
+
+
+def test_a_mirror_says_what_its_scale_ran(project, made):
+    in_miniature(project)
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair", "columns=small n", MIRROR]) == 0
+    ((settings, values),) = made
+    assert settings["name"] == "euro / 500 flips / seed 0" and settings["job_type"] == "euro"
+    assert (values["row"], values["column"]) == ("euro", "500 flips")
+    assert values["paper"] == {"mean": 0.5}  # that of the row and column of the table
+
+
 def test_a_single_run_has_no_table(project, made):
     assert main(["run", "experiment=toy/coin", MIRROR]) == 0
     ((settings, values),) = made
@@ -90,6 +108,20 @@ def without_key(monkeypatch, tmp_path):
     monkeypatch.setenv("NETRC", str(tmp_path / "none"))
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
     monkeypatch.setenv("WANDB_MODE", "offline")
+
+
+def test_the_offline_files_of_a_miniature_say_what_it_ran(project, without_key, capfd):
+    """Also in the cells of the table; and nothing but the table's own words on the terminal."""
+    in_miniature(project)
+    assert main(["table", *CHOSEN, "logger=wandb"]) == 0
+    run = plan_run("toy/coin", ["logger=wandb", "method.bias=0.5"])
+    (mirrored,), (table,) = (
+        offline(folder) for folder in (run.folder, project / "outputs/tables/toy/coins/smoke")
+    )
+    assert mirrored.run.display_name == "euro / 500 flips / seed 0"
+    (cell,) = (row for row in table.table("cells")["data"] if run.hash in str(row))
+    assert cell[:2] == ["euro", "500 flips"]
+    assert "wandb" not in capfd.readouterr().err
 
 
 def test_the_offline_files_hold_the_run_and_the_table(project, without_key):

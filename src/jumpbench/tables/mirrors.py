@@ -51,7 +51,7 @@ def opened(wanted: dict[str, Any], folder: Path, name: str) -> Logger:
     W&B is offline without a key, and where it cannot be reached: ``wandb sync`` uploads later.
     """
     if not is_wandb(wanted):
-        return instantiate(wanted, save_dir=str(folder), id=name, _convert_="all")
+        return _made(wanted, folder, name)
     from wandb.errors import Error
 
     os.environ.setdefault("WANDB_SILENT", "true")
@@ -59,14 +59,20 @@ def opened(wanted: dict[str, Any], folder: Path, name: str) -> Logger:
     if wandb_key() and not wanted.get("offline"):
         try:
             online = {"resume": "allow", **wanted}
-            logger = instantiate(online, save_dir=str(folder), id=name, _convert_="all")
+            logger = _made(online, folder, name)
             _ = logger.experiment
             return logger
         except Error as error:
             line = " ".join(str(error).split())[:200]
             logging.getLogger(__name__).warning("W&B: %s; mirrored offline", line)
-    wanted = {**wanted, "offline": True}
-    return instantiate(wanted, save_dir=str(folder), id=name, _convert_="all")
+    return _made({**wanted, "offline": True}, folder, name)
+
+
+def _made(wanted: dict[str, Any], folder: Path, name: str) -> Logger:
+    logger = instantiate(wanted, save_dir=str(folder), id=name, _convert_="all")
+    # Lightning passes on a setting that W&B has given up, and of which it warns.
+    getattr(logger, "_wandb_init", {}).pop("anonymous", None)
+    return logger
 
 
 def is_wandb(wanted: dict[str, Any]) -> bool:

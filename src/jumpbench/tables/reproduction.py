@@ -81,28 +81,31 @@ class Reproduction:
             with Terminal(pending, self._refresh, self._names()) as terminal:
                 launcher.launch(pending, terminal, self._labels())
 
-    def _names(self) -> dict[str, str]:
-        """What each run is for: the first cell that it fills, as its scale calls it."""
+    def _called(self, cell: GridCell) -> tuple[str, str]:
+        """The cell's row and column, as its scale calls them."""
         heads = self.table.scales[self.selection.scale].heads
+        row, column = cell.row.name, cell.column.name
+        return heads.rows.get(row, row), heads.columns.get(column, column)
+
+    def _names(self) -> dict[str, str]:
+        """What each run is for: the first cell that it fills."""
         names: dict[str, str] = {}
         for cell in self.part:
-            row = heads.rows.get(cell.row.name, cell.row.name)
-            column = heads.columns.get(cell.column.name, cell.column.name)
             for run in cell.runs:
-                names.setdefault(run.hash, f"{row} / {column}")
+                names.setdefault(run.hash, " / ".join(self._called(cell)))
         return names
 
     def _labels(self) -> dict[str, dict[str, Any]]:
         """What experiment loggers call each run: the first cell that it fills names it."""
         labels: dict[str, dict[str, Any]] = {}
         for cell in self.part:
-            row, column = cell.row.name, cell.column.name
+            row, column = self._called(cell)
             place: dict[str, Any] = {"table": self.table.id, "scale": self.selection.scale}
             place |= {"row": row, "column": column}
             papers = {
                 metric: number.value
                 for metric, printed in self.table.published.items()
-                if (number := printed.get(row, {}).get(column)) is not None
+                if (number := printed.get(cell.row.name, {}).get(cell.column.name)) is not None
             }
             place |= {"paper": papers} if papers else {}
             for run in cell.runs:
@@ -122,7 +125,8 @@ class Reproduction:
             if _finished(run):
                 mirror_finished(run.folder, run.placed(), labels.get(run.hash, {}), run.hash)
         content = read_json(self.folder / "table.json", "make the table again")
-        mirror_table(wanted, self.folder, content, self.table.title)
+        heads = self.table.scales[self.selection.scale].heads
+        mirror_table(wanted, self.folder, content, self.table.title, heads)
 
     def _refresh(self) -> None:
         if time.monotonic() - self._written >= REFRESH_SECONDS:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jumpbench.tables.language import Heads
 from jumpbench.tables.mirrors import close, is_wandb, opened, place_of
 
 COLUMNS = (
@@ -13,13 +14,16 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def mirror_table(wanted: dict[str, Any], folder: Path, content: dict[str, Any], title: str) -> None:
+def mirror_table(
+    wanted: dict[str, Any], folder: Path, content: dict[str, Any], title: str, heads: Heads
+) -> None:
     """Mirror a table as one run of its group, of job type ``table``, continued at every call.
 
     Args:
         wanted: the configuration of the logger; nothing is done for another than W&B's.
         folder: of the table; its files are the artifact.
         content: of ``table.json``.
+        heads: what its scale calls rows and columns, as the runs' mirrors do.
     """
     if not wanted or not is_wandb(wanted):
         return
@@ -29,7 +33,7 @@ def mirror_table(wanted: dict[str, Any], folder: Path, content: dict[str, Any], 
     titles = {"name": name, "job_type": "table", **place_of(content["table"], content["scale"])}
     logger = opened({**titles, **wanted}, folder, _id(name))
     logger.log_hyperparams({"title": title, **{k: content[k] for k in _SAID if k in content}})
-    logger.log_table("cells", list(COLUMNS), rows(content["cells"]))
+    logger.log_table("cells", list(COLUMNS), rows(content["cells"], heads))
     for picture in sorted((folder / "figures").glob("*.png")):
         logger.log_image(f"figures/{picture.stem}", [str(picture)])
     artifact = wandb.Artifact(name.replace("/", "-").replace("@", "-"), type="table")
@@ -42,10 +46,13 @@ def mirror_table(wanted: dict[str, Any], folder: Path, content: dict[str, Any], 
 _SAID = ("table", "scale", "kind", "overrides", "not_judged", "seeds", "claims", "provenance")
 
 
-def rows(cells: Sequence[dict[str, Any]]) -> list[list[Any]]:
+def rows(cells: Sequence[dict[str, Any]], heads: Heads) -> list[list[Any]]:
     """The cells as rows of :data:`COLUMNS`."""
+    called = {"row": heads.rows, "column": heads.columns}
 
     def plain(key: str, value: Any) -> Any:
+        if key in called:
+            return called[key].get(value, value)
         if key == "run_ids":
             return " ".join(value)
         return None if key == "paper" and isinstance(value, str) else value  # a word for a number
