@@ -37,10 +37,10 @@ class EnumeratedCounts:
         self.law = law.flatten()
         values = torch.arange(len(law))
         self.states = torch.cartesian_prod(*[values] * law.ndim).view(-1, law.ndim)
-        # log C(o, x), -inf where x > o; x log q + (o - x) log(1 - q) is added at every time
-        one, half = torch.ones((), dtype=torch.float64), torch.tensor(0.5, dtype=torch.float64)
+        # log C(o, x), -inf where x > o: the law of o fair coins, without its factor 2^-o
+        half = torch.tensor(0.5, dtype=torch.float64)
         choose = log_binomial(values, values.unsqueeze(1), half, half)
-        self._choose = choose - values.unsqueeze(1) * torch.log(half * one)
+        self._choose = choose - values.unsqueeze(1) * half.log()
 
     def entropy(self) -> float:
         """H(p0) in nats."""
