@@ -89,14 +89,12 @@ class Rollout:
 
     Attributes:
         states: (K + 1, B, D); the last time alone, as (1, B, D), if the path was not asked for.
-        times: (K + 1,).
         integrands: xi at the times where the flux was evaluated, float64, (K, B) or (K + 1, B).
         log_weights: (B,) log weights at the last time, float64.
         cost: of the last states, one sample per chain.
     """
 
     states: Tensor
-    times: Tensor
     integrands: Tensor
     log_weights: Tensor
     cost: Cost
@@ -153,7 +151,7 @@ def annealed_rollout(
     log_weights = path_sum(xi, times, ends)
     require(log_weights.isnan().logical_not_(), "the flux or the target of a roll-out is NaN")
     states = torch.stack(path) if keep_path else x.unsqueeze(0)
-    return Rollout(states, times, xi, log_weights, cost)
+    return Rollout(states, xi, log_weights, cost)
 
 
 def path_sum(integrands: Tensor, times: Tensor, ends: Ends) -> Tensor:
