@@ -5,7 +5,7 @@ from jumpbench.lazy import lazy_names
 __getattr__, __all__ = lazy_names(
     __name__,
     {
-        "annealed_jumps": "KernelMoves LEFT_END TRAPEZOIDAL annealed_rollout euler_step",
+        "annealed_jumps": "KernelMoves LEFT_END TRAPEZOIDAL annealed_rollout",
         "annealed_path": "residual_generator",
         "chain": "ChainInfo Kernel",
         "clusters.swendsen_wang": "SwendsenWang",
