@@ -87,10 +87,11 @@ def simulate(
     Raises:
         ValueError: the network or the target gave NaN.
     """
-    slopes, clamped = [], []
+    log_probs, slopes, clamped = [], [], []
 
-    def note(point: Point) -> None:
-        slopes.append(point.slope)
+    def note(point: Point) -> None:  # not the ratios, which would be kept for every time
+        log_probs.append(point.slope.log_prob)
+        slopes.append(point.slope.time)
         clamped.append(control_integrand(point.slope, point.t, point.flux, clamp))
 
     rollout = annealed_rollout(
@@ -99,8 +100,8 @@ def simulate(
     )  # fmt: skip
     left = path_sum(rollout.integrands, times, LEFT_END)
     return Paths(
-        rollout.states, slopes[-1].log_prob, torch.stack([slope.time for slope in slopes]),
-        torch.stack(clamped), left, rollout.log_weights if moves is None else left, rollout.cost,
+        rollout.states, log_probs[-1], torch.stack(slopes), torch.stack(clamped), left,
+        rollout.log_weights if moves is None else left, rollout.cost,
     )  # fmt: skip
 
 
