@@ -26,7 +26,7 @@ from jumpbench.tables.reproduction import Reproduction
 from jumpbench.tables.schema import FILE as SCHEMA
 from jumpbench.tables.schema import schema_text
 from jumpbench.tables.spec import available, load
-from jumpbench.tables.wording import HOLDS, made_by
+from jumpbench.tables.wording import HOLDS, made_by, older_runs
 
 _MARKED = re.compile(r"(<!-- (\S+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 RESULTS = "RESULTS.md"
@@ -57,13 +57,8 @@ def record(table_id: str, selection: Selection) -> Path:
     view = job.write(final=True)
     content = job.content(view.cells)
     content["provenance"] = dict(view.provenance)
-    if outdated := view.provenance["outdated_runs"]:
-        print(
-            f"warning: {len(outdated)} of {view.provenance['n_runs']} runs "
-            f"({', '.join(outdated[:3])}{', ...' if len(outdated) > 3 else ''}) were made before "
-            "their method's code was last changed; fresh=true makes them again",
-            file=sys.stderr,
-        )
+    if older := older_runs(view.provenance):
+        print(f"warning: {older}; fresh=true makes them again", file=sys.stderr)
     path = write_record(table_id, selection.scale, content)
     if path != recorded_file(table_id, selection.scale):
         print(f"note: the installed package is left alone; the record is {path}", file=sys.stderr)

@@ -102,11 +102,19 @@ def made_by(provenance: Mapping[str, Any]) -> str:
     hardware = "; ".join(provenance.get("hardware") or ())
     text = f"Runs made by {commits}" if commits else "No run yet"
     text += f" on {hardware}" if hardware else ""
+    older = older_runs(provenance)
+    return f"{text}; {older}" if older else text
+
+
+def older_runs(provenance: Mapping[str, Any]) -> str:
+    """How many runs were made before their method's code was last changed, the first three named.
+
+    Empty if there are none.
+    """
     outdated = provenance.get("outdated_runs") or ()
-    if outdated:
-        text += (
-            f"; {len(outdated)} of {provenance.get('n_runs', len(outdated))} runs are older than "
-            f"the code of their method ({', '.join(outdated[:3])}"
-            f"{', ...' if len(outdated) > 3 else ''})"
-        )
-    return text
+    if not outdated:
+        return ""
+    return (
+        f"{len(outdated)} of {provenance.get('n_runs', len(outdated))} runs are older than the "
+        f"code of their method ({', '.join(outdated[:3])}{', ...' if len(outdated) > 3 else ''})"
+    )
