@@ -1,4 +1,4 @@
-"""A Slurm of one's own on this machine: controller, daemon and authentication, on loopback."""
+"""A Slurm of one's own on this machine: a controller, two nodes and authentication, on loopback."""
 
 import os
 import shutil
@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol")
+NODES = ("first", "second")
 CONFIGURATION = """\
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -16,13 +17,12 @@ SlurmdUser={user}
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.sock,cred_expire=5
 SlurmctldPort={ports[0]}
-SlurmdPort={ports[1]}
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool.%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd.%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
@@ -35,8 +35,9 @@ SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 KillWait=5
 InactiveLimit=0
 MaxArraySize=5
-NodeName={host} NodeAddr=127.0.0.1 CPUs=2 RealMemory=1000 State=UNKNOWN
-PartitionName=main Nodes={host} Default=YES MaxTime=60 DefaultTime=10 State=UP
+NodeName=first NodeHostname={host} Port={ports[1]} NodeAddr=127.0.0.1 CPUs=1 RealMemory=1000
+NodeName=second NodeHostname={host} Port={ports[2]} NodeAddr=127.0.0.1 CPUs=1 RealMemory=1000
+PartitionName=main Nodes=first,second Default=YES MaxTime=60 DefaultTime=10 State=UP
 """
 
 
@@ -52,15 +53,16 @@ class Slurm:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in ("state", "spool"):
-            (folder / name).mkdir(parents=True)
+        (folder / "state").mkdir(parents=True)
+        for node in NODES:
+            (folder / f"spool.{node}").mkdir()
         key = folder / "munge.key"
         key.touch(mode=0o600)
         key.write_bytes(os.urandom(1024))
         folder.chmod(0o755)
         user = subprocess.run(["id", "-un"], capture_output=True, text=True).stdout.strip()
         host = socket.gethostname().split(".")[0]
-        text = CONFIGURATION.format(host=host, user=user, folder=folder, ports=_free_ports(2))
+        text = CONFIGURATION.format(host=host, user=user, folder=folder, ports=_free_ports(3))
         (folder / "slurm.conf").write_text(text)
         path = os.environ["PATH"] + os.pathsep + "/usr/sbin"
         self.environment = {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": path}
@@ -72,11 +74,13 @@ class Slurm:
         )  # fmt: skip
         self._until(lambda: (folder / "munge.sock").exists(), "munged")
         self._start("slurmctld", "-D", "-i")
-        self._start("slurmd", "-D")
-        self._until(lambda: "idle" in self.command("sinfo", "-h", "-o", "%T"), "slurmd")
+        for node in NODES:
+            self._start("slurmd", "-D", "-N", node)
+        idle = ["idle"] * len(NODES)
+        self._until(lambda: self.command("sinfo", "-hN", "-o", "%T").split() == idle, "slurmd")
 
     def _start(self, *command: str) -> None:
-        with (self.folder / f"{command[0]}.out").open("w") as output:
+        with (self.folder / f"{command[0]}.out").open("a") as output:
             process = subprocess.Popen(
                 command, env=os.environ | self.environment, stdout=output, stderr=output
             )

@@ -129,7 +129,13 @@ def test_what_a_process_has_for_itself_comes_back(name, project, monkeypatch):
     assert all(torch.equal(drawn[key], value) for key, value in tensors.items())
 
 
-def test_several_machines_for_one_run_are_refused(project, capsys):
+def test_several_machines_without_somebody_to_start_them_are_refused(project, capsys):
     """Lightning would wait for the others without end."""
-    assert main(["run", "experiment=toy/walk", "+trainer.num_nodes=2"]) == 1
-    assert "spread the runs of a table over machines" in capsys.readouterr().err
+    assert main(["run", "experiment=toy/walk", "trainer.num_nodes=2"]) == 1
+    assert "only launcher=slurm starts one run on several machines" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("count", ["0", "two", "1.5"])
+def test_the_number_of_machines_is_a_whole_one(project, capsys, count):
+    assert main(["run", "experiment=toy/walk", f"trainer.num_nodes={count}"]) in (1, 2)
+    assert f"trainer.num_nodes={count}" in capsys.readouterr().err

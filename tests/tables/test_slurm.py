@@ -6,6 +6,7 @@ from pathlib import Path
 
 import cluster
 import pytest
+import torch
 
 from jumpbench.cli import main
 from jumpbench.tables.plan import plan_run
@@ -105,6 +106,45 @@ def test_a_job_that_must_go_saves_and_is_queued_again(project, on_slurm, monkeyp
     assert main(["run", "experiment=toy/walk"]) == 0
     serial = json.loads((plan_run("toy/walk").folder / "metrics.json").read_text())["metrics"]
     assert metrics["mean"] == serial["mean"]
+
+
+def walked(project, monkeypatch, outputs, *more):
+    """Steps, result and weights of a walk."""
+    monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / outputs))
+    assert main(["run", "experiment=toy/walk", "trainer.accelerator=cpu", *more]) == 0
+    folder = plan_run("toy/walk").folder
+    metrics = json.loads((folder / "metrics.json").read_text())["metrics"]
+    weights = torch.load(folder / "checkpoints/last.ckpt", weights_only=True)["state_dict"]
+    return metrics["run/steps"], metrics["mean"], weights["position"].tolist()
+
+
+def test_one_run_on_two_machines_is_that_on_two_devices_of_one(project, on_slurm, monkeypatch):
+    """Also where its job must go in the midst of training, and both go on from what it saved."""
+    two = walked(project, monkeypatch, "devices", "trainer.devices=2")
+    nodes = ["trainer.num_nodes=2", *SLURM]
+    assert walked(project, monkeypatch, "nodes", *nodes, "launcher.wait=true") == two
+
+    walk = project / "conf/experiment/toy/walk.yaml"
+    walk.write_text(walk.read_text().replace("sleep: 0.0", "sleep: 1.0"))
+    monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / "preempted"))
+    folder = plan_run("toy/walk").folder
+    assert main(["run", "experiment=toy/walk", "trainer.accelerator=cpu", *nodes]) == 1
+    until((folder / "progress.json").exists, "the run does not begin")
+    job = json.loads((folder / "job.json").read_text())["id"]
+    on_slurm.command("scancel", "--signal=USR2", job)
+    until((folder / "checkpoints/last.ckpt").exists, "no checkpoint")
+    again = walked(project, monkeypatch, "preempted", *nodes, "launcher.wait=true")
+    assert again == two
+    log = (folder / "log.txt").read_text()
+    assert log.count("GLOBAL_RANK: 1, MEMBER: 2/2") == 2  # the other machine, twice
+
+
+def test_what_fails_on_one_machine_fails_the_run(project, on_slurm, capsys):
+    """The first would wait for the second; nothing stays behind."""
+    run = ["run", "experiment=toy/walk", "trainer.num_nodes=2", "trainer.accelerator=cpu"]
+    assert main([*run, *SLURM, "+method.fails_on=1", "launcher.wait=true"]) == 1
+    assert "RuntimeError: no, not here" in capsys.readouterr().err
+    until(lambda: not on_slurm.command("squeue", "-h"), "the job goes on")
 
 
 def test_a_run_that_hangs_has_failed(project, on_slurm, monkeypatch, capsys):

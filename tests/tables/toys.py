@@ -91,13 +91,15 @@ class Coin(Method):
 class Walk(Method):
     """A parameter that walks at random: any difference between resumed and not is visible."""
 
-    def __init__(self, seed=0, sleep=0.0) -> None:
+    def __init__(self, seed=0, sleep=0.0, fails_on=None) -> None:
         super().__init__(seed)
         self.position = torch.nn.Parameter(torch.zeros(4))
-        self.sleep = sleep
+        self.sleep, self.fails_on = sleep, fails_on
 
     def training_step(self, batch, index):
         time.sleep(self.sleep)
+        if self.global_rank == self.fails_on:
+            raise RuntimeError("no, not here")
         force = torch.randn(4, generator=self.generator("force"))
         loss = ((self.position - force) ** 2).sum()
         self.log("train/loss", loss.detach())

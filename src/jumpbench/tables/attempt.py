@@ -23,6 +23,7 @@ from omegaconf import OmegaConf
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
+from jumpbench.tables.machines import opened
 from jumpbench.tables.resources import time_limit
 from jumpbench.tables.store import read_json, read_metrics, run_lock, write_json
 
@@ -161,12 +162,13 @@ def _make(job: Job, watch: Any) -> Ended:
 
     refuse_links(job.folder)
     limit = time_limit(job.config)
-    begun = job.folder / "begun.json"
-    write_json(begun, {"pid": os.getpid(), "host": socket.gethostname(), "time": time.time()})
+    meeting = opened(job.config["trainer"])
+    begun = {"pid": os.getpid(), "host": socket.gethostname(), "time": time.time()}
+    write_json(job.folder / "begun.json", begun | ({"meeting": meeting} if meeting else {}))
     try:
         if world_size(job.config["trainer"]) == 1 and limit is None:
             return make_here(job, watch)
-        return make_in_child(job, watch, None if limit is None else limit - job.spent)
+        return make_in_child(job, watch, None if limit is None else limit - job.spent, meeting)
     finally:  # also after an interrupt; only a process that is killed leaves it behind
         for name in (PROGRESS, "begun.json"):
             (job.folder / name).unlink(missing_ok=True)

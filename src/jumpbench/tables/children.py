@@ -2,10 +2,12 @@
 
 import contextlib
 import ctypes
+import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from jumpbench.tables.attempt import (
@@ -24,7 +26,9 @@ STOP_SECONDS = 60.0
 _PR_SET_PDEATHSIG = 1
 
 
-def make_in_child(job: Job, watch: Any, limit: float | None) -> Ended:
+def make_in_child(
+    job: Job, watch: Any, limit: float | None, meeting: Mapping[str, str] | None = None
+) -> Ended:
     """Make a run by ``python -m jumpbench.tables.execute``; the caller holds its lock.
 
     Distributed training starts its other processes by repeating the command line, which must
@@ -32,6 +36,7 @@ def make_in_child(job: Job, watch: Any, limit: float | None) -> Ended:
 
     Args:
         limit: seconds after which it is stopped (it saves a checkpoint if it can) and has failed.
+        meeting: variables of its environment by which processes on other machines join it.
     """
     job.plan()
     (job.folder / PROGRESS).unlink(missing_ok=True)
@@ -39,7 +44,9 @@ def make_in_child(job: Job, watch: Any, limit: float | None) -> Ended:
     end = None if limit is None else time.monotonic() + limit
     late = False
     with Interrupts(), (job.folder / "output.txt").open("ab") as output:
-        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        child = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **(meeting or {})}
+        )
         try:
             while child.poll() is None and not late:
                 tell_progress(job.folder, watch)

@@ -5,25 +5,22 @@ from typing import Any
 import torch
 
 from jumpbench.errors import UserError
+from jumpbench.tables.machines import machines
 
 
 def world_size(trainer: dict[str, Any]) -> int:
-    """Number of processes a trainer configuration asks for.
+    """Number of processes a trainer configuration asks for, on all its machines.
 
     Raises:
-        UserError: ``devices`` is neither a number nor a list; more than one machine.
+        UserError: ``devices`` is neither a number nor a list, ``num_nodes`` no number.
     """
-    if (nodes := trainer.get("num_nodes") or 1) != 1:  # Lightning would wait for the others
-        raise UserError(
-            f"trainer.num_nodes={nodes}: the devices of a run are those of one machine; "
-            "launcher=ray and launcher=slurm spread the runs of a table over machines"
-        )
     devices = trainer.get("devices", 1)
     if isinstance(devices, str) and devices not in ("auto", "-1"):
         raise UserError(f"trainer.devices={devices}: give a number of devices, or a list of them")
     if devices in ("auto", "-1", -1):
         devices = max(torch.cuda.device_count(), 1)
-    return len(devices) if isinstance(devices, (list, tuple)) else int(devices)
+    each = len(devices) if isinstance(devices, (list, tuple)) else int(devices)
+    return machines(trainer) * each
 
 
 def trainer_settings(config: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumpbench.errors import UserError
+from jumpbench.tables.machines import machines
 from jumpbench.tables.names import no_such
 
 _GPU = ("gpu", "cuda")
@@ -20,7 +21,8 @@ class Resources:
         memory_gb: main memory in GiB; None: not counted.
         gpu_memory_gb: GPU memory in GiB, for runs that may share one GPU; None: whole GPUs.
         minutes: what an attempt at the run may take at most; None: any time.
-        devices: processes that the run's trainer starts.
+        devices: processes that the run's trainer starts on a machine.
+        machines: that the run is spread over; all else is of each of them.
     """
 
     cpus: int = 1
@@ -29,6 +31,7 @@ class Resources:
     gpu_memory_gb: float | None = None
     minutes: float | None = None
     devices: int = 1
+    machines: int = 1
 
     @staticmethod
     def of(config: dict[str, Any]) -> "Resources":
@@ -53,7 +56,7 @@ class Resources:
         if "gpu_memory_gb" in given and given.get("gpus", 0) > 1:
             raise UserError("resources.gpu_memory_gb is for a part of one GPU; leave out gpus=")
         whole = {key: int(given.pop(key)) for key in ("cpus", "gpus") if key in given}
-        return Resources(**whole, **given, devices=devices)
+        return Resources(**whole, **given, devices=devices, machines=machines(trainer))
 
 
 def time_limit(config: dict[str, Any]) -> float | None:

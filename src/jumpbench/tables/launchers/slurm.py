@@ -126,14 +126,16 @@ class Slurm:
         if needed := _jobs_needed(run):
             extra |= {"dependency": "afterok:" + ":".join(needed), "kill-on-invalid-dep": "yes"}
         given = {
-            "name": f"jumpbench-{run.slug}", "timeout_min": minutes, "nodes": 1,
-            "tasks_per_node": 1, "cpus_per_task": asked.cpus, "mem_gb": asked.memory_gb,
-            "gpus_per_node": gpus or None,
+            "name": f"jumpbench-{run.slug}", "timeout_min": minutes,
+            "nodes": asked.machines, "tasks_per_node": 1, "cpus_per_task": asked.cpus,
+            "mem_gb": asked.memory_gb, "gpus_per_node": gpus or None,
             "slurm_partition": self.partition, "slurm_account": self.account,
             "slurm_qos": self.qos, "slurm_constraint": self.constraint,
             "slurm_signal_delay_s": self.warning, "slurm_array_parallelism": self.parallel,
             "slurm_setup": [line.strip() for line in self.setup.split(";") if line.strip()] or None,
             "slurm_additional_parameters": extra,
+            # Where one machine's part fails, the others would wait for it.
+            "slurm_srun_args": ["--kill-on-bad-exit=1"] if asked.machines > 1 else None,
         }  # fmt: skip
         return {key: value for key, value in given.items() if value is not None}
 

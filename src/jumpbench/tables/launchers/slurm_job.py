@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.tables.attempt import STOPPED
+from jumpbench.tables.machines import PARTY, joined
 from jumpbench.tables.store import read_failure, read_metrics
 
 POLL_SECONDS = 0.5
@@ -19,6 +20,9 @@ _STOPPED = (STOPPED, -signal.SIGTERM)
 
 class RunJob:
     """A callable for submitit; requeued jobs go on where :meth:`checkpoint` left the run.
+
+    On several nodes every one of them calls it; only the first is told to save, and tells the
+    others by the run's own processes.
 
     Args:
         folder: of a planned run.
@@ -32,13 +36,15 @@ class RunJob:
     def __call__(self) -> None:
         """Raises RuntimeError where the run fails, so that jobs that need it are cancelled."""
         self.began = time.monotonic()
-        folder = Path(self.folder)
+        folder, node = Path(self.folder), int(os.environ.get("SLURM_NODEID", "0"))
         # Under this name Lightning takes the job for a shell, and starts its processes by itself.
-        environment = os.environ | {"SLURM_JOB_NAME": "bash"}
-        command = [
-            sys.executable, "-m", "jumpbench.tables.execute", self.folder, "--patient",
-            "--spent", str(self.spent),
-        ]  # fmt: skip
+        environment = os.environ | {"SLURM_JOB_NAME": "bash", PARTY: _party()}
+        arguments = ["--patient", "--spent", str(self.spent)]
+        if node > 0:
+            if (meeting := _awaited(folder, node)) is None:
+                return
+            environment, arguments = environment | meeting, ["--held"]
+        command = [sys.executable, "-m", "jumpbench.tables.execute", self.folder, *arguments]
         with (folder / "output.txt").open("ab") as output:
             self.child = subprocess.Popen(
                 command, stdout=output, stderr=output, env=environment, preexec_fn=_deaf
@@ -47,7 +53,7 @@ class RunJob:
                 time.sleep(POLL_SECONDS)
         if status in _STOPPED:
             time.sleep(REQUEUE_SECONDS)  # the signal that requeues this job is on its way
-        if status != 0 or read_metrics(folder) is None:
+        if status != 0 or (node == 0 and read_metrics(folder) is None):
             raise RuntimeError(read_failure(folder) or f"the run ended with status {status}")
 
     def _status(self) -> int | None:
@@ -76,6 +82,20 @@ class RunJob:
                 child.send_signal(signal.SIGKILL)
         spent = self.spent + time.monotonic() - getattr(self, "began", time.monotonic())
         return DelayedSubmission(RunJob(self.folder, self.save_seconds, spent))
+
+
+def _party() -> str:
+    """The nodes of this job, as often as it was queued."""
+    return f"{os.environ.get('SLURM_JOB_ID')}.{os.environ.get('SLURM_RESTART_COUNT', '0')}"
+
+
+def _awaited(folder: Path, node: int) -> dict[str, str] | None:
+    """How to join the attempt of the first node; None if there is nothing left to do."""
+    while read_metrics(folder) is None:
+        if meeting := joined(folder, _party(), node):
+            return meeting
+        time.sleep(POLL_SECONDS)
+    return None
 
 
 def _deaf() -> None:
