@@ -99,7 +99,7 @@ def test_the_tables_share_their_trainings():
 def test_miniatures_have_the_small_network():
     runs = chain("mnist", "Finite-time loss, Poisson", scale="small")
     assert parameters(runs["Blackout/fit"]) == 321_921
-    assert runs["Blackout/fit"]["trainer"]["max_steps"] == 1440
+    assert runs["Blackout/fit"]["trainer"]["max_steps"] == 1600
     medium = chain("mnist", "Finite-time loss, Poisson", scale="medium")
     assert medium["Blackout/fit"]["data"]["size"] == 32
     assert parameters(medium["Blackout/fit"]) == 1_278_209
