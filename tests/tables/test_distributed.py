@@ -129,6 +129,16 @@ def test_what_a_process_has_for_itself_comes_back(name, project, monkeypatch):
     assert all(torch.equal(drawn[key], value) for key, value in tensors.items())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_process_that_fails_says_why(project, capsys, monkeypatch, rank):
+    """The other one only loses it. A second attempt has an error of its own."""
+    for words in ("not here", "not now"):
+        monkeypatch.setenv("WORDS", words)
+        assert main(["run", "experiment=toy/walk", *MANY, f"+method.fails_on={rank}"]) == 1
+        assert f"RuntimeError: {words}" in capsys.readouterr().err
+
+
 def test_several_machines_without_somebody_to_start_them_are_refused(project, capsys):
     """Lightning would wait for the others without end."""
     assert main(["run", "experiment=toy/walk", "trainer.num_nodes=2"]) == 1

@@ -99,7 +99,7 @@ class Walk(Method):
     def training_step(self, batch, index):
         time.sleep(self.sleep)
         if self.global_rank == self.fails_on:
-            raise RuntimeError("no, not here")
+            raise RuntimeError(os.environ.get("WORDS", "no, not here"))
         force = torch.randn(4, generator=self.generator("force"))
         loss = ((self.position - force) ** 2).sum()
         self.log("train/loss", loss.detach())

@@ -164,6 +164,7 @@ def _make(job: Job, watch: Any) -> Ended:
     limit = time_limit(job.config)
     meeting = opened(job.config["trainer"])
     begun = {"pid": os.getpid(), "host": socket.gethostname(), "time": time.time()}
+    (job.folder / "error.json").unlink(missing_ok=True)  # of an earlier attempt
     write_json(job.folder / "begun.json", begun | ({"meeting": meeting} if meeting else {}))
     try:
         if world_size(job.config["trainer"]) == 1 and limit is None:

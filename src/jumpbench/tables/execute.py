@@ -217,14 +217,18 @@ def _seed(seed_everything: Any, seed: Any) -> None:
 
 
 def _recorded(folder: Path, error: Exception) -> Exception:
-    """The error to raise for ``error``: one line, also left in ``error.json``."""
+    """The error to raise for ``error``: one line, also left in ``error.json``.
+
+    Of several processes the first one says why: the others fail for the loss of it.
+    """
     known = _users_error(error)
     if known is None and disk_is_full(error):
         known = full_disk(folder, error)
     cause = innermost(error)
     kind = type(known or cause).__name__
     message = str(known) if known else f"{kind}: {_one_line(cause)}"
-    write_json(folder / "error.json", {"kind": kind, "message": message})
+    if not (folder / "error.json").exists():
+        write_json(folder / "error.json", {"kind": kind, "message": message})
     return known or RunFailed(f"{message} (see {folder / 'log.txt'})")
 
 
