@@ -143,9 +143,3 @@ def test_several_machines_without_somebody_to_start_them_are_refused(project, ca
     """Lightning would wait for the others without end."""
     assert main(["run", "experiment=toy/walk", "trainer.num_nodes=2"]) == 1
     assert "only launcher=slurm starts one run on several machines" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("count", ["0", "two", "1.5"])
-def test_the_number_of_machines_is_a_whole_one(project, capsys, count):
-    assert main(["run", "experiment=toy/walk", f"trainer.num_nodes={count}"]) in (1, 2)
-    assert f"trainer.num_nodes={count}" in capsys.readouterr().err

@@ -7,8 +7,10 @@ import pytest
 
 from jumpbench.errors import UserError
 from jumpbench.tables.devices import data_settings, world_size
+from jumpbench.tables.launchers import slurm_job
 from jumpbench.tables.machines import PARTY, joined, opened
 from jumpbench.tables.resources import Resources
+from jumpbench.tables.store import run_hash
 
 TWO = {"devices": 4, "num_nodes": 2}
 
@@ -47,10 +49,20 @@ def test_what_is_no_meeting_is_waited_for(tmp_path, content):
     assert joined(tmp_path, "7.1", 1) is None
 
 
-def test_nobody_starts_the_others_is_one_line(monkeypatch):
-    monkeypatch.delenv(PARTY, raising=False)
-    with pytest.raises(UserError, match="only launcher=slurm starts one run"):
-        opened(TWO)
+def test_a_job_that_is_queued_again_is_another_party(monkeypatch):
+    """Under the same number: what a killed attempt left behind is of the time before."""
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.delenv("SLURM_RESTART_COUNT", raising=False)  # as Slurm starts it first
+    first = slurm_job._party()
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    assert first == "7.0" and slurm_job._party() == "7.1"
+
+
+def test_a_machine_that_comes_late_has_nothing_to_do(tmp_path):
+    """The first one found the run made."""
+    made = {"run": run_hash(tmp_path), "metrics": {}, "seed": 0}
+    (tmp_path / "metrics.json").write_text(json.dumps(made))
+    assert slurm_job._awaited(tmp_path, 1) is None
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, "2", True])

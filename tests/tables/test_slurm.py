@@ -139,6 +139,15 @@ def test_one_run_on_two_machines_is_that_on_two_devices_of_one(project, on_slurm
     assert log.count("GLOBAL_RANK: 1, MEMBER: 2/2") == 2  # the other machine, twice
 
 
+def test_a_part_that_dies_ends_the_job(project, on_slurm):
+    """Also before it joins, when the first would wait at the meeting: srun is told so."""
+    from jumpbench.tables.launchers.slurm import Slurm
+
+    asked = Slurm().parameters(plan_run("toy/walk", ["trainer.num_nodes=2"]))
+    assert asked["nodes"] == 2 and asked["slurm_srun_args"] == ["--kill-on-bad-exit=1"]
+    assert "slurm_srun_args" not in Slurm().parameters(plan_run("toy/walk"))
+
+
 def test_what_fails_on_one_machine_fails_the_run(project, on_slurm, capsys):
     """The first would wait for the second; nothing stays behind."""
     run = ["run", "experiment=toy/walk", "trainer.num_nodes=2", "trainer.accelerator=cpu"]
