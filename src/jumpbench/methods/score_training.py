@@ -42,6 +42,7 @@ class ScoreTraining(TrainedMethod):
         rate: learning rate per step, if any.
         schedule: accumulated noise, by default geometric from 1e-4 to 20.
         steps: reverse steps of the sampler; one denoising draw follows.
+        compile: see :class:`~jumpbench.methods.trained.TrainedMethod`.
     """
 
     def __init__(
@@ -55,8 +56,9 @@ class ScoreTraining(TrainedMethod):
         bound_draws: int = 4,
         evaluation: Evaluation | None = None,
         seed: int = 0,
+        compile: bool = False,
     ) -> None:
-        super().__init__(network, optimizer, rate, evaluation, seed)
+        super().__init__(network, optimizer, rate, evaluation, seed, compile)
         self.process = process
         self.schedule = schedule or Geometric()
         self.steps, self.bound_draws = steps, bound_draws

@@ -21,6 +21,8 @@ class TrainedMethod(Method):
         optimizer: parameters -> optimiser.
         rate: optimiser -> learning-rate schedule (see :mod:`jumpbench.methods.learning_rates`).
         evaluation, seed: see :class:`~jumpbench.methods.base.Method`.
+        compile: compile the network's ``forward`` (``torch.compile``), in training and test; every
+            new shape of a batch takes its time to compile.
     """
 
     def __init__(
@@ -30,10 +32,16 @@ class TrainedMethod(Method):
         rate: Callable[[Optimizer], LRScheduler] | None = None,
         evaluation: Evaluation | None = None,
         seed: int = 0,
+        compile: bool = False,
     ) -> None:
         super().__init__(seed, evaluation)
         self.network = network
         self._optimizer, self._rate = optimizer, rate
+        self._compile = compile
+
+    def configure_model(self) -> None:
+        if self._compile:
+            self.network.compile()  # in place: weights keep their names
 
     def configure_optimizers(self) -> Any:
         optimizer = self._optimizer(self.network.parameters())

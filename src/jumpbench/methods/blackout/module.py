@@ -93,15 +93,9 @@ class Blackout(Method):
 
     # Training
 
-    def on_fit_start(self) -> None:
-        self._compiled()
-
-    def on_test_start(self) -> None:
-        self._compiled()
-
-    def _compiled(self) -> None:
+    def configure_model(self) -> None:
         if self._compile:
-            self.model.network.compile()
+            self.model.network.compile()  # in place: weights keep their names
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         start = batch["counts"]

@@ -30,6 +30,7 @@ def learned_prior(
     process: SiteProcess,
     problem: Problem,
     schedule: Schedule | None = None,
+    compile: bool = False,
     **options: Any,
 ) -> ScorePrior:
     """The prior of a run of :class:`~jumpbench.methods.score_training.ScoreTraining`.
@@ -39,12 +40,16 @@ def learned_prior(
         network: of the shape that was trained: states and noise -> log-scores.
         process, schedule: those it was trained with.
         problem: says the length D.
+        compile: compile the network; every new shape of a batch takes its time to compile.
         options: see :class:`~jumpbench.methods.sgdd.prior.ScorePrior`.
 
     Raises:
         UserError: the run has no such weights, or they do not fit the network.
     """
     schedule = schedule or Geometric()
-    score = NetworkScore(load_weights(network, folder), schedule)
+    network = load_weights(network, folder)
+    if compile:
+        network.compile()
+    score = NetworkScore(network, schedule)
     prior = ScorePrior(score, process, problem.length, schedule=schedule, **options)
     return prior.requires_grad_(False).eval()

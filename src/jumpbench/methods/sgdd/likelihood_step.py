@@ -38,7 +38,9 @@ class TiedDelta:
     """``delta`` of log p(y|z) - penalty * d(x, z), from that of log p(y|z)."""
 
     def __init__(self, delta: Delta, x: Tensor, penalty: float) -> None:
-        self.delta, self.x, self.penalty = delta, x, penalty
+        self.delta, self.x = delta, x
+        # A tensor: compiled steps serve every penalty, where a number would be part of their code.
+        self.penalty = torch.full((), penalty, device=x.device)
 
     def __call__(self, z: Tensor, site: Tensor, token: Tensor) -> Tensor:
         anchor = at_site(self.x, site)
@@ -48,12 +50,14 @@ class TiedDelta:
     def block(self, sites: Tensor, tokens: Tensor, indices: Tensor) -> BlockStep:
         likelihood = block_of(self.delta, sites, tokens, indices)
         anchor = self.x.view(-1).index_select(0, indices.view(-1)).view(indices.shape)
-        entered = (anchor != tokens).float().mul_(self.penalty).unbind(0)
+        # What the tie adds when the old symbol was that of x, and when it was another.
+        left = (anchor != tokens).float() * -self.penalty
+        away, between = left.unbind(0), (left + self.penalty).unbind(0)
         anchors = anchor.unbind(0)
 
         def step(k: int, z: Tensor, old: Tensor) -> Tensor:
-            change = likelihood(k, z, old) - entered[k]
-            return torch.add(change, old != anchors[k], alpha=self.penalty)
+            tie = torch.where(old == anchors[k], away[k], between[k])
+            return likelihood(k, z, old) + tie
 
         return step
 

@@ -6,14 +6,19 @@ costs O(1) per chain (see :mod:`jumpbench.targets.changes`).
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from jumpbench.samplers.chain import ChainInfo, accepts, share
+from jumpbench.samplers.mcmc.proposals import Proposals, by_step, draw_proposals
 from jumpbench.targets.base import DiscreteTarget
-from jumpbench.targets.changes import Commit, Delta, block_of, changes_of, has_blocks
+from jumpbench.targets.changes import BlockStep, Commit, Delta, block_of, changes_of, has_blocks
+
+Steps = Callable[..., tuple[Tensor, Tensor]]
+Compiler = Callable[[Steps], Steps]
 
 
 class SingleSiteMetropolis:
@@ -21,10 +26,13 @@ class SingleSiteMetropolis:
 
     Args:
         block: see :func:`single_site_metropolis`.
+        compiler: see there.
     """
 
-    def __init__(self, block: int = 8) -> None:
+    def __init__(self, block: int = 8, compiler: Compiler | None = None) -> None:
         self.block = block
+        # Wrapped once: what it has compiled serves every later call.
+        self.compiled = None if compiler is None else compiler(steps_on_copies)
 
     def __call__(
         self,
@@ -35,7 +43,7 @@ class SingleSiteMetropolis:
     ) -> tuple[Tensor, ChainInfo]:
         delta, commit = changes_of(target, x)
         return single_site_metropolis(
-            delta, x, steps, target.n_states, generator, commit, self.block
+            delta, x, steps, target.n_states, generator, commit, self.block, self.compiled
         )
 
 
@@ -86,6 +94,7 @@ def single_site_metropolis(
     generator: torch.Generator | None = None,
     commit: Commit | None = None,
     block: int = 8,
+    compiled: Steps | None = None,
 ) -> tuple[Tensor, ChainInfo]:
     """``n_steps`` single-site proposals per chain (SGDD sec. 4.3; not sweeps).
 
@@ -98,6 +107,8 @@ def single_site_metropolis(
         commit: called after each step with (accept (B,) bool, site, token), for caches of delta.
         block: greatest number of steps whose random numbers are drawn at once; changing it
             changes the draws. At 10 000 chains 8 steps stay within the processor's cache.
+        compiled: what a compiler made of :func:`steps_on_copies`; the steps of a block are then
+            one call of it. It is not used where ``commit`` is given.
 
     Returns:
         The final states (B, D) of x's dtype, and a ``ChainInfo``: one energy evaluation per step
@@ -108,9 +119,7 @@ def single_site_metropolis(
     # One slot more than needed: rejected proposals are written there, which spares reading the
     # old token back.
     storage = torch.empty(n_chains * length + 1, dtype=x.dtype, device=device)
-    state = storage[:-1].view(n_chains, length)
-    state.copy_(x)
-    waste = torch.tensor(n_chains * length, device=device)
+    storage[:-1].view(n_chains, length).copy_(x)
     rows = torch.arange(n_chains, device=device) * length
     accepted = torch.zeros(n_chains, dtype=torch.int32, device=device)
     # As many blocks as needed, of equal length, so that few numbers are drawn in vain.
@@ -119,46 +128,58 @@ def single_site_metropolis(
     indices = torch.empty_like(sites)
     tokens = torch.empty(block, n_chains, dtype=x.dtype, device=device)
     uniforms = torch.empty(block, n_chains, device=device)
-    steps = list(zip(*(part.unbind(0) for part in (sites, tokens, indices, uniforms)), strict=True))
-    # The old symbols are scattered in memory: read for those that take them only.
-    takes_old = has_blocks(delta)
+    drawn = (sites, tokens, indices, uniforms)
+    proposals = by_step(*drawn)
     for start in range(0, n_steps, max(1, block)):
-        _draw_proposals(sites, tokens, uniforms, indices, length, n_states, generator)
+        draw_proposals(sites, tokens, uniforms, indices, length, n_states, generator)
         indices.copy_(sites).add_(rows)
         uniforms.log_()
-        log_ratio = block_of(delta, sites, tokens, indices)
-        for step in range(min(block, n_steps - start)):
-            site, token, index, log_u = steps[step]
-            old = storage.index_select(0, index) if takes_old else token
-            accept = log_u <= log_ratio(step, state, old)
-            storage.scatter_(0, torch.where(accept, index, waste), token)
-            accepted += accept
-            if commit is not None:
-                commit(accept, site, token)
-    return state.clone(), ChainInfo(share(accepted, n_steps), n_steps + 1, n_steps)
+        used = min(block, n_steps - start)
+        if compiled is None or commit is not None:
+            log_ratio = block_of(delta, sites, tokens, indices)
+            _steps(delta, log_ratio, proposals[:used], storage, accepted, commit)
+        else:
+            states = compiled(delta, *(part[:used] for part in drawn), storage, accepted)
+            # The next call may overwrite what this one returned (CUDA graphs).
+            storage, accepted = (part.clone() for part in states)
+    return storage[:-1].view(n_chains, length).clone(), ChainInfo(
+        share(accepted, n_steps), n_steps + 1, n_steps
+    )
 
 
-def _draw_proposals(
+def steps_on_copies(
+    delta: Delta,
     sites: Tensor,
     tokens: Tensor,
+    indices: Tensor,
     uniforms: Tensor,
-    bits: Tensor,
-    length: int,
-    n_states: int,
-    generator: torch.Generator | None,
-) -> None:
-    """Fill the first three with uniform sites, tokens and numbers in (0, 1], from 63 bits each.
+    storage: Tensor,
+    accepted: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """A block of steps (K, B) on new tensors, for compilers: its arguments stay as they are."""
+    storage, accepted = storage.clone(), accepted.clone()
+    log_ratio = block_of(delta, sites, tokens, indices)
+    _steps(delta, log_ratio, by_step(sites, tokens, indices, uniforms), storage, accepted, None)
+    return storage, accepted
 
-    Random bits are half of a step's cost. 24 of them make a float32 uniform, never 0: that would
-    accept a move of any probability above 0; the other 39, read
-    as a fraction, give the token as the integer part of N times it, and what is left of the
-    fraction gives the site in the same way: uniform to within N D / 2^39.
-    """
-    if max(length, n_states) > 2**24:
-        raise ValueError(f"length {length}, n_states {n_states}: at most 2^24 are supported")
-    bits.random_(generator=generator)
-    uniforms.copy_(torch.bitwise_and(bits, 2**24 - 1, out=sites)).add_(1).mul_(2.0**-24)
-    bits.bitwise_right_shift_(24).mul_(n_states)
-    tokens.copy_(torch.bitwise_right_shift(bits, 39, out=sites))
-    bits.bitwise_and_(2**39 - 1).mul_(length)
-    torch.bitwise_right_shift(bits, 39, out=sites)
+
+def _steps(
+    delta: Delta,
+    log_ratio: BlockStep,
+    proposals: Proposals,
+    storage: Tensor,
+    accepted: Tensor,
+    commit: Commit | None,
+) -> None:
+    """Steps of a block in place: states in ``storage`` (B D + 1), numbers accepted (B,)."""
+    state = storage[:-1].view(len(accepted), -1)
+    waste = torch.full((), len(storage) - 1, device=storage.device)
+    # The old symbols are scattered in memory: read for those that take them only.
+    takes_old = has_blocks(delta)
+    for step, (site, token, index, log_u) in enumerate(proposals):
+        old = storage.index_select(0, index) if takes_old else token
+        accept = log_u <= log_ratio(step, state, old)
+        storage.scatter_(0, torch.where(accept, index, waste), token)
+        accepted += accept
+        if commit is not None:
+            commit(accept, site, token)
