@@ -4,18 +4,24 @@
 
 Share: seconds of T proposals over those of the iteration, T proposals and H = 20 reverse steps with
 the convolutional priors of the small scale (16 x 16, T = 1,000) and the medium scale (32 x 32,
-T = 2,000), whose weights do not matter here; both halves alternately, minima. Memory: growth of a
-process's high-water mark during one likelihood step, in bytes a chain, which is constant if memory
-is linear in chains.
+T = 2,000), whose weights do not matter here; both halves alternately, minima. The small one also
+with the compiled chain loop. Memory: growth of a process's high-water mark during one likelihood
+step, in bytes a chain, which is constant if memory is linear in chains.
+
+On a GPU also the paper's prior (92.4 million parameters, T = 2,000), its loop compiled; its pass in
+bfloat16 and compiled against float32 eager; and a training step of it, as a share of the speed of a
+matrix product.
 """
 
 import argparse
-import resource
 import subprocess
 import sys
+from functools import partial
+from pathlib import Path
 
 import torch
-from common import as_in_a_run, record, seconds
+from common import as_in_a_run, compare, record, seconds
+from torch import nn
 
 from jumpbench.methods.sgdd.learned_prior import NetworkScore
 from jumpbench.methods.sgdd.likelihood_step import MetropolisStep
@@ -23,14 +29,18 @@ from jumpbench.methods.sgdd.pair_likelihood import PairLikelihood, both, exclusi
 from jumpbench.methods.sgdd.prior import ScorePrior
 from jumpbench.networks.denoising_scores import DenoisingScores
 from jumpbench.networks.score_convolution import ScoreConvolution
+from jumpbench.networks.score_transformer import ScoreTransformer
 from jumpbench.processes.schedules import Geometric
+from jumpbench.processes.score_entropy import denoising_score_entropy
 from jumpbench.processes.uniform import UniformProcess
+from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
 
 OPERATORS = {"XOR": (exclusive_or, 0.5), "AND": (both, 4.0)}
 PRIORS = {
     "small": (16, 1000, {"channels": 16}),
     "medium": (32, 2000, {"channels": 48, "half": 96, "quarter": 288, "depth": 3}),
 }
+PAPER = {"dim": 768, "layers": 12, "heads": 12, "feedforward": 3072, "norm_scales": True}
 CHAINS = (10, 100)
 MEMORY_CHAINS = (8_000, 32_000, 128_000)
 
@@ -43,14 +53,30 @@ def measured(side: int, name: str, chains: int, device: str) -> tuple[PairLikeli
     return PairLikelihood(pairs, observed, operator, 1e-4, side**2), x
 
 
-def share(scale: str, name: str, chains: int, device: str, repeats: int) -> dict:
+def network_of(scale: str, device: str) -> tuple[nn.Module, int, int]:
+    """Of a scale: the network, the side of its images, and T."""
+    if scale == "paper":
+        return ScoreTransformer(2, **PAPER).to(device).eval(), 32, 2000
     side, proposals, sizes = PRIORS[scale]
+    convolution = ScoreConvolution(2, side, **sizes)
+    return DenoisingScores(convolution, UniformProcess(2)).to(device).eval(), side, proposals
+
+
+def compiled_loop() -> SingleSiteMetropolis:
+    return SingleSiteMetropolis(
+        compiler=partial(torch.compile, dynamic=False, mode="reduce-overhead")
+    )
+
+
+def share(
+    scale: str, name: str, chains: int, device: str, repeats: int, compiled: bool = False
+) -> dict:
+    network, side, proposals = network_of(scale, device)
     process, generator = UniformProcess(2), torch.Generator(device).manual_seed(0)
-    network = DenoisingScores(ScoreConvolution(2, side, **sizes), process).to(device).eval()
     prior = ScorePrior(NetworkScore(network, Geometric()), process, side**2, max_batch=512)
     likelihood, x = measured(side, name, chains, device)
     [denoiser] = prior.denoisers([0.5], 20)
-    step, states = MetropolisStep(proposals), x.long()
+    step, states = MetropolisStep(proposals, kernel=compiled_loop() if compiled else None), x.long()
 
     def likelihood_step():
         step(states, states, 2.0, likelihood, 2, generator)
@@ -62,7 +88,7 @@ def share(scale: str, name: str, chains: int, device: str, repeats: int) -> dict
     times = [(seconds(likelihood_step), seconds(prior_step)) for _ in range(repeats)]
     one, other = (min(column) for column in zip(*times, strict=True))
     result = {
-        "name": f"{scale} prior, {name}, {chains} chains",
+        "name": f"{scale} prior, {name}, {chains} chains{', compiled loop' * compiled}",
         "proposals": proposals,
         "likelihood_seconds": one,
         "prior_seconds": other,
@@ -72,15 +98,63 @@ def share(scale: str, name: str, chains: int, device: str, repeats: int) -> dict
     return result
 
 
+def compiled_network(device: str, batch: int, repeats: int) -> list[dict]:
+    """A pass of the paper's prior, and a training step of it: bfloat16, compiled / float32."""
+    process = UniformProcess(2)
+    plain, side, _ = network_of("paper", device)
+    fast = network_of("paper", device)[0]
+    fast.compile()
+    x = torch.randint(2, (batch, side**2), device=device)
+    noise, rate = torch.rand(2, batch, device=device).add(0.1)
+    low = partial(torch.autocast, torch.device(device).type, torch.bfloat16)
+
+    def passed(network: nn.Module, enabled: bool) -> None:
+        with torch.no_grad(), low(enabled=enabled):
+            network(x, noise)
+
+    def trained(network: nn.Module, enabled: bool, optimizer: torch.optim.Optimizer) -> None:
+        noised = process.sample(x, noise)
+        with low(enabled=enabled):
+            log_score = network(noised, noise)
+        loss = denoising_score_entropy(process, log_score.float(), x, noised, noise, rate)
+        loss.mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    steps = [
+        partial(trained, one, one is fast, torch.optim.AdamW(one.parameters(), 3e-4, fused=True))
+        for one in (fast, plain)
+    ]
+    name = f"paper's prior, batch {batch}, bfloat16 and compiled / float32"
+    results = [
+        compare(f"a pass, {name}", partial(passed, fast, True), partial(passed, plain, False)),
+        compare(f"a training step, {name}", *steps, repeats),
+    ]
+    a = torch.randn(8192, 8192, device=device, dtype=torch.bfloat16)
+    product = min(seconds(lambda: a @ a) for _ in range(repeats))
+    operations = 6 * sum(p.numel() for p in plain.parameters()) * x.numel()
+    reached = operations / results[1]["ours_seconds"] / (2 * 8192**3 / product)
+    results[1]["share_of_matrix_product"] = reached
+    print(f"share of a matrix product's speed: {100 * reached:.0f} %")
+    return results
+
+
 def grown(chains: int) -> int:
-    """Bytes by which a fresh process's high-water mark grows in one step of 16 proposals."""
+    """Bytes by which a process's high-water mark grows in a step of 16 proposals (Linux)."""
     likelihood, x = measured(32, "XOR", chains, "cpu")
     step, generator = MetropolisStep(16), torch.Generator().manual_seed(0)
     few, start = measured(32, "XOR", 1, "cpu")
     step(start, start, 1.0, few, 2, generator)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    def high_water() -> int:
+        status = Path("/proc/self/status").read_text()
+        [line] = [line for line in status.splitlines() if line.startswith("VmHWM")]
+        return 1024 * int(line.split()[1])
+
+    Path("/proc/self/clear_refs").write_text("5")  # what making the states took does not count
+    before = high_water()
     step(x, x, 1.0, likelihood, 2, generator)
-    return 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    return high_water() - before
 
 
 def main() -> None:
@@ -101,6 +175,18 @@ def main() -> None:
         for name in OPERATORS
         for chains in CHAINS
     ]
+    results += [
+        share("small", name, chains, options.device, options.repeats, compiled=True)
+        for name in OPERATORS
+        for chains in CHAINS
+    ]
+    if options.device == "cuda":
+        results += [
+            share("paper", name, 10, "cuda", options.repeats, compiled)
+            for name in OPERATORS
+            for compiled in (False, True)
+        ]
+        results += compiled_network("cuda", 64, options.repeats)
     for chains in MEMORY_CHAINS:
         command = [sys.executable, __file__, "--memory-of", str(chains)]
         growth = int(subprocess.run(command, check=True, capture_output=True).stdout)
