@@ -67,7 +67,9 @@ def test_resuming_continues_with_the_next_batch(maker):
     whole, resumed = maker(**SMALL), maker(**SMALL)
     whole.setup()
     resumed.setup()
-    resumed.trainer = SimpleNamespace(global_step=2, global_rank=0, world_size=1)
+    resumed.trainer = SimpleNamespace(
+        global_step=2, accumulate_grad_batches=1, global_rank=0, world_size=1, lightning_module=None
+    )
     expected = batches(whole, whole.train_dataloader(), 4)[2:]
     assert all(map(same, expected, batches(resumed, resumed.train_dataloader(), 2)))
 
@@ -77,7 +79,10 @@ def test_processes_draw_different_lists():
     for rank in range(2):
         data = NoisyMnistJigsaw(2, generated=64, **SMALL)
         data.setup()
-        data.trainer = SimpleNamespace(global_step=0, global_rank=rank, world_size=2)
+        data.trainer = SimpleNamespace(
+            global_step=0, accumulate_grad_batches=1, global_rank=rank, world_size=2,
+            lightning_module=None,
+        )  # fmt: skip
         draws = iter(data.train_dataloader())
         firsts.append(torch.cat([next(draws)["index"] for _ in range(4)]))
     assert torch.cat(firsts).unique().numel() == 64  # together one epoch, nothing twice

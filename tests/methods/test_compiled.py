@@ -11,6 +11,7 @@ from torch._dynamo.utils import counters
 from jumpbench.data.counts import CountData
 from jumpbench.data.tokens import TokenData
 from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.methods.averaging import RampedWeightAveraging
 from jumpbench.methods.blackout.module import Blackout
 from jumpbench.methods.score_training import ScoreTraining
 from jumpbench.methods.sgdd.learned_prior import learned_prior
@@ -101,10 +102,11 @@ def test_training_is_the_same(make, quick):
 
 
 def test_the_test_stage_is_the_same(quick):
-    """A bound over the same times, of networks that differ by rounding."""
+    """A bound over the same times, of averaged networks that differ by rounding."""
     results = []
     for compile in (False, True):
-        method, trainer, data = fitted(score_training, compile)
+        averaging = RampedWeightAveraging(0.9)
+        method, trainer, data = fitted(score_training, compile, callbacks=[averaging])
         trainer.test(method, data, verbose=False)
         results.append(method.results["bound"])
     assert results[1] == pytest.approx(results[0], rel=1e-3)

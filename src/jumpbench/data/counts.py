@@ -1,15 +1,16 @@
 """DataModules of counts 0..M: images, histograms, spectra, one's own."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import torch
 from lightning import LightningDataModule
 from torch import Tensor
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader
 
 from jumpbench.data.batches import numbered_loader
+from jumpbench.data.endless import EndlessBatches
 from jumpbench.data.lists import EpochOrder
 from jumpbench.errors import UserError
 from jumpbench.seeding import make_generator
@@ -83,7 +84,8 @@ class CountData(LightningDataModule, ABC):
     def train_dataloader(self) -> DataLoader:
         self.setup()
         order = EpochOrder(len(self._tables["train"]), self.seed)
-        return DataLoader(_TrainingIndices(self, order), batch_size=None)
+        make = partial(self.training_indices, order)
+        return DataLoader(EndlessBatches(make, self.trainer), batch_size=None)
 
     def training_indices(self, order: EpochOrder, step: int) -> Batch:
         """Which rows batch ``step`` of this process holds, and which of them are mirrored."""
@@ -168,19 +170,6 @@ class SampleBatches(LightningDataModule):
 
     def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
         return self.source.assemble(batch)
-
-
-class _TrainingIndices(IterableDataset):
-    """Batches without end, from the step that the trainer has reached."""
-
-    def __init__(self, data: CountData, order: EpochOrder) -> None:
-        self._data, self._order = data, order
-
-    def __iter__(self) -> Iterator[Batch]:
-        step = self._data.trainer.global_step if self._data.trainer is not None else 0
-        while True:
-            yield self._data.training_indices(self._order, step)
-            step += 1
 
 
 def checked(counts: Tensor, maximum: int, what: str = "data") -> Tensor:

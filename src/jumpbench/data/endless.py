@@ -11,7 +11,8 @@ from torch.utils.data import IterableDataset
 class EndlessBatches(IterableDataset):
     """Batch i is ``make(i)``; the first one is that after the last step that was taken.
 
-    A method that takes several optimiser steps a batch says so in ``steps_per_batch``.
+    A step takes ``accumulate_grad_batches`` of the trainer's batches. A method that takes several
+    optimiser steps a batch says so in ``steps_per_batch``.
     """
 
     def __init__(self, make: Callable[[int], Any], trainer: Trainer | None = None) -> None:
@@ -21,5 +22,6 @@ class EndlessBatches(IterableDataset):
         first = 0
         if self._trainer is not None:
             steps = getattr(self._trainer.lightning_module, "steps_per_batch", 1)
-            first = self._trainer.global_step // steps
+            taken = self._trainer.global_step * self._trainer.accumulate_grad_batches
+            first = taken // steps
         return (self._make(number) for number in count(first))

@@ -1,14 +1,14 @@
 """Lists of objects and the permutation that orders them: what sorting, jigsaw and tours share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
 
 import torch
 from lightning import LightningDataModule
 from torch import Tensor
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader
 
 from jumpbench.data.batches import numbered_loader
+from jumpbench.data.endless import EndlessBatches
 from jumpbench.errors import UserError
 from jumpbench.seeding import make_generator
 
@@ -91,7 +91,7 @@ class ListData(LightningDataModule, ABC):
             first = (step * world + rank) * self.batch_size
             return self.draw("train", self.batch_size, generator, first)
 
-        return DataLoader(_Steps(make, self._steps_taken), batch_size=None)
+        return DataLoader(EndlessBatches(make, self.trainer), batch_size=None)
 
     def val_dataloader(self) -> DataLoader | list:
         return self._fixed("valid", self.valid_size) if self.valid_size else []
@@ -109,27 +109,11 @@ class ListData(LightningDataModule, ABC):
 
         return numbered_loader(make, -(-total // self.test_batch_size), self.trainer)
 
-    def _steps_taken(self) -> int:
-        return self.trainer.global_step if self.trainer is not None else 0
-
     def _rank(self) -> int:
         return self.trainer.global_rank if self.trainer is not None else 0
 
     def _world(self) -> int:
         return self.trainer.world_size if self.trainer is not None else 1
-
-
-class _Steps(IterableDataset):
-    """Batches without end, from the step the trainer has reached."""
-
-    def __init__(self, make: Callable[[int], Batch], first: Callable[[], int]) -> None:
-        self._make, self._first = make, first
-
-    def __iter__(self) -> Iterator[Batch]:
-        step = self._first()
-        while True:
-            yield self._make(step)
-            step += 1
 
 
 def shuffles(size: int, length: int, generator: torch.Generator) -> Tensor:

@@ -1,14 +1,15 @@
 """Sequences of symbols as data: what binary images, melodies and DNA share."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from functools import partial
 
 import torch
 from lightning import LightningDataModule
 from torch import Tensor
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader
 
 from jumpbench.data.batches import numbered_loader
+from jumpbench.data.endless import EndlessBatches
 from jumpbench.errors import UserError
 from jumpbench.seeding import make_generator
 
@@ -20,7 +21,7 @@ class TokenData(LightningDataModule, ABC):
 
     A batch is a dict of tensors: ``states`` (B, D) ``long``, ``number`` (B,) the sequences' places
     in their split, and what else the data has (``labels``). Training batches are drawn with
-    replacement by the number of the step, so that a resumed run goes on where it stopped; test
+    replacement by their number, so that a resumed run goes on where it stopped; test
     batches are the first ``test_size`` sequences of the test split from ``test_first`` on, in
     order, each ``test_repeats`` times in a row (several posterior samples of one measurement).
 
@@ -77,13 +78,15 @@ class TokenData(LightningDataModule, ABC):
         rows = {name: value[numbers] for name, value in self.split(split).items()}
         return rows | {"states": rows["states"].long(), "number": numbers}
 
-    def train_batch(self, step: int, rank: int = 0) -> Batch:
-        generator = make_generator(self.seed, "train", step, rank)
+    def train_batch(self, number: int, rank: int = 0) -> Batch:
+        generator = make_generator(self.seed, "train", number, rank)
         size = len(self.split("train")["states"])
         return self.batch("train", torch.randint(size, (self.batch_size,), generator=generator))
 
     def train_dataloader(self) -> DataLoader:
-        return DataLoader(_Training(self), batch_size=None)
+        rank = self.trainer.global_rank if self.trainer is not None else 0
+        make = partial(self.train_batch, rank=rank)
+        return DataLoader(EndlessBatches(make, self.trainer), batch_size=None)
 
     def test_dataloader(self) -> DataLoader:
         available = len(self.split("test")["states"])
@@ -101,17 +104,3 @@ class TokenData(LightningDataModule, ABC):
             return self.batch("test", self.test_first + place)
 
         return numbered_loader(make, -(-total // self.test_batch_size), self.trainer)
-
-
-class _Training(IterableDataset):
-    """Training batches without end, from the step that the trainer has reached."""
-
-    def __init__(self, data: TokenData) -> None:
-        self.data = data
-
-    def __iter__(self) -> Iterator[Batch]:
-        trainer = self.data.trainer
-        step, rank = (trainer.global_step, trainer.global_rank) if trainer else (0, 0)
-        while True:
-            yield self.data.train_batch(step, rank)
-            step += 1

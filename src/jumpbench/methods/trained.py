@@ -37,11 +37,8 @@ class TrainedMethod(Method):
         super().__init__(seed, evaluation)
         self.network = network
         self._optimizer, self._rate = optimizer, rate
-        self._compile = compile
-
-    def configure_model(self) -> None:
-        if self._compile:
-            self.network.compile()  # in place: weights keep their names
+        if compile:
+            network.compile()  # in place: weights keep their names
 
     def configure_optimizers(self) -> Any:
         optimizer = self._optimizer(self.network.parameters())

@@ -31,21 +31,27 @@ def trainer_settings(config: dict[str, Any]) -> dict[str, Any]:
 def data_settings(config: dict[str, Any]) -> dict[str, Any]:
     """The DataModule's arguments: the global training batch is fixed, each process gets its part.
 
-    Test batches are shared out whole, so their size stays.
+    So does each of the batches whose gradients a step accumulates. Test batches are shared out
+    whole, so their size stays.
 
     Raises:
-        UserError: the devices do not divide the batch.
+        UserError: the devices, or what they accumulate, do not divide the batch.
     """
     settings = dict(config["data"] or {})
     if "fit" not in config["stages"]:
         return settings
-    if (world := world_size(config["trainer"])) > 1 and (batch := settings.get("batch_size")):
-        if batch % world:
-            raise UserError(
-                f"the global batch of {batch} cannot be kept on {world} devices; "
-                "choose trainer.devices so that it divides the batch"
-            )
-        settings["batch_size"] = batch // world
+    if not (batch := settings.get("batch_size")):
+        return settings
+    world = world_size(config["trainer"])
+    accumulated = int(config["trainer"].get("accumulate_grad_batches") or 1)
+    if accumulated < 1 or batch % (world * accumulated):
+        parts = f" in {accumulated} parts each" if accumulated != 1 else ""
+        keys = "trainer.devices" + " times trainer.accumulate_grad_batches" * bool(parts)
+        raise UserError(
+            f"the global batch of {batch} cannot be kept on {world} devices{parts}; choose {keys} "
+            "so that it divides the batch"
+        )
+    settings["batch_size"] = batch // (world * accumulated)
     return settings
 
 

@@ -89,13 +89,10 @@ class Blackout(Method):
         self.weights = weights
         self.bernoulli_bound, self.bound_strata = bernoulli_bound, bound_strata
         self.dropout_in_sampling = dropout_in_sampling
-        self._compile = compile
+        if compile:
+            network.compile()  # in place: weights keep their names
 
     # Training
-
-    def configure_model(self) -> None:
-        if self._compile:
-            self.model.network.compile()  # in place: weights keep their names
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         start = batch["counts"]

@@ -69,7 +69,7 @@ class SymmetricDiffuser(TrainedMethod):
         evaluation: Evaluation | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(network, optimizer, rate, evaluation, seed, compile)
+        super().__init__(network, optimizer, rate, evaluation, seed)
         if list(schedule[:1]) != [0] or len(schedule) < 2 or sorted(set(schedule)) != [*schedule]:
             raise UserError(f"schedule={list(schedule)}: give rising times from 0, as [0, 2, 7]")
         self.family = family
@@ -79,6 +79,7 @@ class SymmetricDiffuser(TrainedMethod):
         self.transitions = transitions or WholeTrajectories()
         self.loss = loss or LabelLoss()
         self.fixed = fixed
+        self._compile = compile
         self._score = self.score_states
 
     def configure_model(self) -> None:
