@@ -26,7 +26,9 @@ class SingleSiteMetropolis:
 
     Args:
         block: see :func:`single_site_metropolis`.
-        compiler: see there.
+        compiler: compiles blocks of steps, such as a partial of ``torch.compile`` with
+            ``dynamic=False``. The draws stay the same. Targets with a cache of their own are not
+            compiled.
     """
 
     def __init__(self, block: int = 8, compiler: Compiler | None = None) -> None:

@@ -24,9 +24,9 @@ def draw_proposals(
     """Fill the first three with uniform sites, tokens and numbers in (0, 1], from 63 bits each.
 
     Random bits are half of a step's cost. 24 of them make a float32 uniform, never 0: that would
-    accept a move of any probability above 0; the other 39, read
-    as a fraction, give the token as the integer part of N times it, and what is left of the
-    fraction gives the site in the same way: uniform to within N D / 2^39.
+    accept a move of any probability above 0. The other 39, read as a fraction, give the token as
+    the integer part of N times it, and what is left of the fraction gives the site in the same
+    way: uniform to within N D / 2^39.
     """
     if max(length, n_states) > 2**24:
         raise ValueError(f"length {length}, n_states {n_states}: at most 2^24 are supported")
