@@ -5,7 +5,7 @@
 - All neighbour rates of leTF from one pass, against one pass per neighbour. Wanted: D / 4 times.
 - An epoch, a roll-out and its inner steps: against the form that evaluates the network once more on
   all states of the roll-out, in one batch, for the estimate of d/dt log Z_t. At D = 100, 256
-  trajectories of 64 steps and 100 steps of 128 pairs. Wanted: 2.5 times; 1.9 measured at h = 64.
+  trajectories of 64 steps and 100 steps of 128 pairs. Wanted: 2.5; 1.4 to 1.9 measured at h = 64.
   By arithmetic it would be 1.3: what both sides pay for the losses is over half of the work.
 - The same epoch in bf16, for information.
 - Both streams in one batched pass against two separate ones.

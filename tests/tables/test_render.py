@@ -54,6 +54,10 @@ def test_cells_say_what_they_are(filled):
     assert cell_text(cells[2], metric).line == "– (paper 0.10)"
     partial = dataclasses.replace(cells[0], status="partial", verdict=None)
     assert cell_text(partial, metric).line == "0.51±0.02 [partial] (paper 0.50)"
+    exact, same = dataclasses.replace(metric, exact=True), dataclasses.replace(cells[0], std=0.0)
+    assert cell_text(same, exact, beside=False).line == "0.51 ≈"
+    assert cell_text(same, metric, beside=False).line == "0.51±0.00 ≈"
+    assert cell_text(cells[0], exact, beside=False).line == "0.51±0.02 ≈"
     assert counts(cells) == "1 of 2 cells measured; 2 seeds a cell; 500 samples a cell"
     assert counts([partial]).startswith("0 of 1 cells measured, 1 in part; 2 seeds")
 

@@ -141,7 +141,7 @@ def cell_text(cell: Cell | None, metric: Metric, beside: bool = True) -> Text:
     if not cell.has_number:
         return Text(ABSENT[cell.status], paper, "", cell.status, cell=cell)
     measured = number(cell.measured, metric.digits)
-    if cell.std is not None:
+    if cell.std or (cell.std is not None and not metric.exact):
         scientific = "e" in measured
         measured += f"±{cell.std:.1e}" if scientific else f"±{cell.std:.{metric.digits}f}"
     if cell.status == "partial":
