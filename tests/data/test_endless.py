@@ -1,13 +1,19 @@
 """Training batches by number: what a step takes, and where a resumed training takes them up."""
 
+from contextlib import nullcontext
+from functools import partial
+
 import pytest
 import torch
 from lightning import LightningModule, Trainer
 from torch import nn
 
 from jumpbench.data.counts import CountData
+from jumpbench.data.graphs import GraphData, erdos_renyi
 from jumpbench.data.lists import ListData
+from jumpbench.data.steps import Steps
 from jumpbench.data.tokens import TokenData
+from jumpbench.errors import UserError
 
 
 class Tokens(TokenData):
@@ -32,6 +38,7 @@ class Rows(ListData):
         return {"row": torch.arange(first, first + count)}
 
 
+GRAPHS = partial(erdos_renyi, low=4, high=6)
 MAKERS = {
     "tokens": lambda size: Tokens(batch_size=size),
     "counts": lambda size: Counts(batch_size=size),
@@ -76,6 +83,15 @@ def test_a_resumed_training_goes_on_with_the_next_batch(kind, tmp_path):
     first = rows(kind, 6, 3, 2, tmp_path)
     rest = rows(kind, 6, 3, 5, tmp_path, tmp_path / "last.ckpt")
     assert first | rest == whole and sorted(rest) == [2, 3, 4]
+
+
+@pytest.mark.parametrize(("parts", "words"), [(1, None), (3, "accumulate_grad_batches=3")])
+@pytest.mark.parametrize("data", [Steps(), GraphData(GRAPHS, n_train=2, n_test=1)])
+def test_batches_that_a_method_makes_are_taken_whole(data, parts, words):
+    trainer = Trainer(accelerator="cpu", logger=False, accumulate_grad_batches=parts)
+    data.trainer = trainer
+    with pytest.raises(UserError, match=words) if words else nullcontext():
+        data.train_dataloader()
 
 
 @pytest.mark.parametrize("kind", ["counts", "lists"])

@@ -7,6 +7,21 @@ from typing import Any
 from lightning import Trainer
 from torch.utils.data import IterableDataset
 
+from jumpbench.errors import UserError
+
+
+def refuse_parts(trainer: Trainer | None) -> None:
+    """For data whose batch is made by the method itself, which counts by whole steps.
+
+    Raises:
+        UserError: the trainer accumulates gradients.
+    """
+    if trainer is not None and (parts := trainer.accumulate_grad_batches) != 1:
+        raise UserError(
+            f"trainer.accumulate_grad_batches={parts}: this method simulates its own batches and "
+            "takes them whole; leave it at 1 and make the method's batch smaller"
+        )
+
 
 class EndlessBatches(IterableDataset):
     """Batch i is ``make(i)``; the first one is that after the last step that was taken.

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 
 from jumpbench.data.batches import numbered_loader
+from jumpbench.data.endless import refuse_parts
 from jumpbench.data.graph_files import read_folder
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.seeding import make_generator
@@ -159,6 +160,7 @@ class GraphData(LightningDataModule):
         return [self.family(generator) for _ in range(self.counts[split])]
 
     def train_dataloader(self) -> DataLoader:
+        refuse_parts(self.trainer)
         return DataLoader(_Endless(Pool(self.graphs("train"))), batch_size=None)
 
     def test_dataloader(self) -> DataLoader:

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset
 
 from jumpbench.data.batches import numbered_loader
+from jumpbench.data.endless import refuse_parts
 from jumpbench.errors import UserError
 
 
@@ -40,6 +41,7 @@ class Steps(LightningDataModule):
         self.n_test_batches = n_test_batches
 
     def train_dataloader(self) -> DataLoader[Tensor]:
+        refuse_parts(self.trainer)
         return DataLoader(_Endless())
 
     def test_dataloader(self) -> DataLoader[Tensor]:
