@@ -48,7 +48,8 @@ def data_settings(config: dict[str, Any]) -> dict[str, Any]:
         parts = f" in {accumulated} parts each" if accumulated != 1 else ""
         keys = "trainer.devices" + " times trainer.accumulate_grad_batches" * bool(parts)
         raise UserError(
-            f"the global batch of {batch} cannot be kept on {world} devices{parts}; choose {keys} "
+            f"the global batch of {batch} cannot be kept on {world} "
+            f"device{'s' * (world > 1)}{parts}; choose {keys} "
             "so that it divides the batch"
         )
     settings["batch_size"] = batch // (world * accumulated)
