@@ -79,6 +79,7 @@ class Trainer(SimpleNamespace):
     """As much of a trainer as a module asks for."""
 
     world_size, global_step, global_rank, is_global_zero = 1, 0, 0, True
+    accumulate_grad_batches = 1
     training = testing = sanity_checking = False
     max_steps = estimated_stepping_batches = STEPS
     precision, current_epoch, lightning_module = "32-true", 0, None
