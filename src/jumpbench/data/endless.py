@@ -10,28 +10,28 @@ from torch.utils.data import IterableDataset
 from jumpbench.errors import UserError
 
 
-def refuse_parts(trainer: Trainer | None) -> None:
-    """For data whose batch is made by the method itself, which counts by whole steps.
-
-    Raises:
-        UserError: the trainer accumulates gradients.
-    """
-    if trainer is not None and (parts := trainer.accumulate_grad_batches) != 1:
-        raise UserError(
-            f"trainer.accumulate_grad_batches={parts}: this method simulates its own batches and "
-            "takes them whole; leave it at 1 and make the method's batch smaller"
-        )
-
-
 class EndlessBatches(IterableDataset):
     """Batch i is ``make(i)``; the first one is that after the last step that was taken.
 
     A step takes ``accumulate_grad_batches`` of the trainer's batches. A method that takes several
     optimiser steps a batch says so in ``steps_per_batch``.
+
+    Args:
+        whole: what the method is given is no batch yet: it simulates its own, one a step.
+
+    Raises:
+        UserError: the trainer accumulates gradients of what is ``whole``.
     """
 
-    def __init__(self, make: Callable[[int], Any], trainer: Trainer | None = None) -> None:
+    def __init__(
+        self, make: Callable[[int], Any], trainer: Trainer | None = None, whole: bool = False
+    ) -> None:
         self._make, self._trainer = make, trainer
+        if whole and trainer is not None and (parts := trainer.accumulate_grad_batches) != 1:
+            raise UserError(
+                f"trainer.accumulate_grad_batches={parts}: this method simulates its own batches "
+                "and takes them whole; leave it at 1 and make the method's batch smaller"
+            )
 
     def __iter__(self) -> Iterator[Any]:
         first = 0

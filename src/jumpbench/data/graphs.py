@@ -1,17 +1,16 @@
 """Graphs to solve: random families with fixed seeds, or a folder of graph files."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
 from lightning import LightningDataModule
 from torch import Tensor
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader
 
 from jumpbench.data.batches import numbered_loader
-from jumpbench.data.endless import refuse_parts
+from jumpbench.data.endless import EndlessBatches
 from jumpbench.data.graph_files import read_folder
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.seeding import make_generator
@@ -92,14 +91,6 @@ class Pool:
         return self.graphs.rows(index).to(generator.device).relabelled(generator)
 
 
-class _Endless(IterableDataset):
-    def __init__(self, pool: Pool) -> None:
-        self.pool = pool
-
-    def __iter__(self) -> Iterator[Pool]:
-        return repeat(self.pool)
-
-
 class GraphData(LightningDataModule):
     """Train and test graphs, padded to one length.
 
@@ -160,8 +151,10 @@ class GraphData(LightningDataModule):
         return [self.family(generator) for _ in range(self.counts[split])]
 
     def train_dataloader(self) -> DataLoader:
-        refuse_parts(self.trainer)
-        return DataLoader(_Endless(Pool(self.graphs("train"))), batch_size=None)
+        pool = Pool(self.graphs("train"))
+        return DataLoader(
+            EndlessBatches(lambda number: pool, self.trainer, whole=True), batch_size=None
+        )
 
     def test_dataloader(self) -> DataLoader:
         graphs, size = self.graphs("test"), self.test_batch_size

@@ -1,23 +1,13 @@
 """Data for methods that draw their own: training steps without end, test batches of chains."""
 
-from collections.abc import Iterator
-from itertools import count
-
 import torch
 from lightning import LightningDataModule
 from torch import Tensor
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader
 
 from jumpbench.data.batches import numbered_loader
-from jumpbench.data.endless import refuse_parts
+from jumpbench.data.endless import EndlessBatches
 from jumpbench.errors import UserError
-
-
-class _Endless(IterableDataset):
-    """0, 1, 2, ... for ever."""
-
-    def __iter__(self) -> Iterator[int]:
-        return count()
 
 
 class Steps(LightningDataModule):
@@ -41,8 +31,8 @@ class Steps(LightningDataModule):
         self.n_test_batches = n_test_batches
 
     def train_dataloader(self) -> DataLoader[Tensor]:
-        refuse_parts(self.trainer)
-        return DataLoader(_Endless())
+        numbers = EndlessBatches(torch.tensor, self.trainer, whole=True)
+        return DataLoader(numbers, batch_size=None)
 
     def test_dataloader(self) -> DataLoader[Tensor]:
         return numbered_loader(torch.tensor, self.n_test_batches, self.trainer)
