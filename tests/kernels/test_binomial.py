@@ -4,7 +4,9 @@ import pytest
 import torch
 from scipy.stats import binom, chi2
 
+from jumpbench.kernels import binomial as module
 from jumpbench.kernels.binomial import binomial, terms_of, thinned
+from jumpbench.kernels.uniforms import fill_uniform_
 
 N = 100_000
 
@@ -36,6 +38,24 @@ def test_inversion_of_mixed_counts_over_several_chunks():
     total, q = counts.double().sum(), 0.03
     assert abs(drawn.double().sum() - total * q) < 5 * (total * q * (1 - q)) ** 0.5
     assert not drawn[counts == 0].any()
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32])
+@pytest.mark.parametrize("shape", [(5,), (3, 1_001), (20_000,)])
+def test_inversion_is_the_distribution_function_read_backwards(shape, dtype, monkeypatch):
+    """By the same uniform numbers as scipy's quantiles, but for those within rounding of a step."""
+    counts = torch.randint(0, 256, shape, generator=torch.Generator().manual_seed(2)).to(dtype)
+    uniform = torch.empty(counts.numel())
+    fill_uniform_(uniform, torch.Generator().manual_seed(1))
+    wide = binomial(counts, 0.03, torch.Generator().manual_seed(1), 255)
+    assert wide.dtype == dtype
+    n = counts.reshape(-1).numpy()
+    ends = ((uniform.double() + eps).clamp(0, 1).numpy() for eps in (-1e-5, 1e-5))
+    below, above = (binom.ppf(end, n, 0.03) for end in ends)
+    drawn = wide.reshape(-1).numpy()
+    assert ((below <= drawn) & (drawn <= above)).all() and (below == above).mean() > 0.99
+    monkeypatch.setattr(module, "_CHUNK", 1 << 12)
+    assert torch.equal(binomial(counts, 0.03, torch.Generator().manual_seed(1), 255), wide)
 
 
 def test_ends():

@@ -7,7 +7,8 @@ from torch import Tensor
 
 from jumpbench.kernels.uniforms import fill_uniform_
 
-_CHUNK = 1 << 14
+# Large enough that the calls cost less than their work, small enough for a processor's cache.
+_CHUNK = 1 << 17
 # Above this mean of the largest count torch.binomial's rejection is faster than adding up terms.
 _LARGEST_MEAN = 10.0
 _TAIL = 2.0**-26
@@ -54,30 +55,33 @@ def _by_inversion(
     """The number of terms of the distribution function that a uniform number exceeds.
 
     Terms follow from each other, P(m + 1) = P(m) (n - m) / (m + 1) p / (1 - p); chunks stay in the
-    processor's cache. Terms beyond a total of 2^-26 are left out.
+    processor's cache. Terms beyond a total of 2^-26 are left out: with means below 10 there are
+    some thirty, so bytes count them.
     """
     log_stay, odds = math.log1p(-probability), probability / (1 - probability)
     terms = terms_of(largest, probability)
     n = count.reshape(-1)
-    drawn = torch.empty_like(n)
-    buffers = torch.empty(4, min(_CHUNK, max(len(n), 1)))
+    drawn = torch.zeros(len(n), dtype=torch.uint8)
+    size = min(_CHUNK, len(n))
+    buffers, exceeded = torch.empty(4, size), torch.empty(size, dtype=torch.bool)
     for first in range(0, len(n), _CHUNK):
-        left = n[first : first + _CHUNK].float()
-        u, term, total, result = buffers[:, : len(left)]
+        result = drawn[first : first + _CHUNK]
+        left, u, term, total = buffers[:, : len(result)]
+        above = exceeded[: len(result)]
+        step = above.view(torch.uint8)  # a sum of mixed types is many times slower
+        left.copy_(n[first : first + _CHUNK])
         fill_uniform_(u, generator)
-        torch.exp(left * log_stay, out=term)
+        torch.mul(left, log_stay, out=term).exp_()
         total.copy_(term)
-        result.zero_()
         for m in range(terms):
-            above = u > total
+            torch.gt(u, total, out=above)
             if m % 4 == 3 and not above.any():
                 break
-            result += above
+            result += step
             term.mul_(left).mul_(odds / (m + 1))
             total += term
             left -= 1
-        drawn[first : first + _CHUNK] = result.to(n.dtype)
-    return torch.minimum(drawn, n).view(count.shape)
+    return torch.minimum(drawn.to(n.dtype), n).view(count.shape)
 
 
 def terms_of(largest: int, probability: float) -> int:
