@@ -6,9 +6,10 @@ import time
 
 import pytest
 import torch
+import toys
 
 from jumpbench.cli import main
-from jumpbench.tables import provenance
+from jumpbench.tables import codeage, provenance
 from jumpbench.tables.memory import forget_peak, peak_memory_gb
 from jumpbench.tables.plan import plan_run
 
@@ -39,18 +40,27 @@ def test_a_clock_that_is_set_back_changes_no_time(project, monkeypatch):
 def checkout(tmp_path, monkeypatch):
     """A git repository with a committed module."""
 
-    def git(*words):
-        subprocess.run(["git", "-C", str(tmp_path), *words], check=True, capture_output=True)
-
     for place in ("src/module.py", "reproduce/a/results/b.json", "conf/run.yaml", "pyproject.toml"):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / place).write_text("1")
-    git("init", "-q")
-    git("add", "-A")
-    git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first")
+    subprocess.run(["git", "-C", str(tmp_path), "init", "-q"], check=True)
+    commit(tmp_path)
     monkeypatch.setattr(provenance, "checkout", lambda: tmp_path)
     yield tmp_path
-    provenance.code_version.cache_clear()
+    forget()
+
+
+def commit(place):
+    """All that is there."""
+    author = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["add", "-A"], [*author, "commit", "-qm", "all"]):
+        subprocess.run(["git", "-C", str(place), *words], check=True)
+
+
+def forget():
+    """As in a new process."""
+    for cached in (provenance.code_version, provenance.edited_code, codeage._changed_since):
+        cached.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -61,8 +71,51 @@ def checkout(tmp_path, monkeypatch):
     ],
 )  # fmt: skip
 def test_what_is_not_committed_makes_the_code_dirty(checkout, place, dirty):
-    provenance.code_version.cache_clear()
+    forget()
     if place:
         (checkout / place).parent.mkdir(parents=True, exist_ok=True)
         (checkout / place).write_text("2")
     assert provenance.code_version()["dirty"] is dirty
+
+
+@pytest.mark.parametrize("place", ["src/module.py", "src/new.py"])
+def test_a_run_of_uncommitted_code_is_as_old_as_that_code(checkout, place, monkeypatch):
+    """Not older when just made, nor once the same code is committed; older once it is edited."""
+    monkeypatch.setattr(codeage, "checkout", lambda: checkout)
+    monkeypatch.setattr(codeage, "imported", lambda name: frozenset({checkout / place}))
+    config = {"method": {"_target_": "any"}}
+
+    def noted():
+        forget()
+        return {"commit": provenance.code_version()["commit"], "edited": provenance.edited_code()}
+
+    def outdated(origin):
+        forget()
+        return codeage.is_outdated(config, origin)
+
+    committed = noted()
+    assert committed["edited"] == {} and (place == "src/new.py" or not outdated(committed))
+    (checkout / place).write_text("2")
+    made = noted()
+    assert list(made["edited"]) == [place] and not outdated(made) and outdated(committed)
+    (checkout / place).write_text("3")
+    assert outdated(made)
+    (checkout / place).write_text("2")
+    commit(checkout)
+    assert not outdated(made) and outdated(committed)
+    assert noted()["edited"] == {} and not outdated(noted())
+    (checkout / place).write_text("1")  # as the first commit has it, but not as the run had it
+    assert outdated(made)
+
+
+def test_the_code_of_a_run_is_noted_before_it_begins(project, monkeypatch):
+    """What is edited while a run is made did not make it."""
+    seen = []
+    monkeypatch.setattr(provenance, "edited", lambda root: {"src/x.py": f"{len(seen)}"})
+    monkeypatch.setattr(provenance, "code_version", lambda: {"commit": "0", "dirty": True})
+    provenance.edited_code.cache_clear()
+    monkeypatch.setattr(toys.Walk, "on_test_end", lambda self: seen.append(1))
+    assert main(["run", "experiment=toy/walk"]) == 0
+    made = json.loads((plan_run("toy/walk").folder / "provenance.json").read_text())
+    assert seen and made["edited"] == {"src/x.py": "0"}
+    provenance.edited_code.cache_clear()

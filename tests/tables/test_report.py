@@ -118,7 +118,7 @@ def test_damaged_records_and_tables_are_named(project, own_page, capsys, damage)
 def test_recording_warns_of_runs_that_are_older_than_their_code(project, capsys, monkeypatch):
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
     capsys.readouterr()
-    monkeypatch.setattr("jumpbench.tables.reproduction.is_outdated", lambda config, commit: True)
+    monkeypatch.setattr("jumpbench.tables.reproduction.is_outdated", lambda config, origin: True)
     assert main(RECORD) == 0
     shown = capsys.readouterr().err
     assert shown.count("\n") == 1 and shown.startswith("warning: 2 of 2 runs")
@@ -133,8 +133,8 @@ def test_the_code_of_a_run_is_its_modules_and_what_they_import(project):
     names = {str(path.relative_to(suite_root() / "src/jumpbench")) for path in files}
     assert "methods/sgdd/module.py" in names and "methods/base.py" in names
     assert not any("dasbs" in name or "cli" in name for name in names)
-    assert not codeage.is_outdated(config, None)
-    assert not codeage.is_outdated(config, "0" * 40)  # a commit that the checkout lacks
+    assert not codeage.is_outdated(config, {"commit": None})
+    assert not codeage.is_outdated(config, {"commit": "0" * 40})  # which the checkout lacks
 
 
 def test_an_installed_package_is_never_written_into(project, monkeypatch):

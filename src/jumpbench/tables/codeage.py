@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import hashlib
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,14 +13,23 @@ from jumpbench.paths import checkout
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
-def is_outdated(config: dict[str, Any], commit: str | None) -> bool:
-    """Whether a file behind the run's data, method or evaluation is newer than ``commit``.
+def is_outdated(config: dict[str, Any], origin: dict[str, Any]) -> bool:
+    """Whether a file behind a run's data, method or evaluation is not as it was then.
 
-    False where nobody can say: outside a checkout, or at a commit that the checkout lacks.
+    ``origin`` is the run's provenance: its ``commit``, and its ``edited`` files (:func:`edited`),
+    so that a run of code that was not committed is as old as that code, no older. False where
+    nobody can say: outside a checkout, or at a commit that the checkout lacks.
     """
     parts = [config.get(key) for key in ("data", "method", "evaluation")]
     files = frozenset().union(*(imported(module) for module in targets(parts)))
-    return bool(commit and files) and _changed_since(str(commit), files)
+    commit, then = origin.get("commit"), origin.get("edited") or {}
+    return bool(commit and files) and _changed_since(str(commit), files, tuple(then.items()))
+
+
+def edited(root: Path) -> dict[str, str]:
+    """Digest of every file under ``src/`` that is new or differs from the commit, by its name."""
+    names = _differing(root, "HEAD", ["src"])
+    return {name: _digest(root / name) for name in sorted(names)}
 
 
 def targets(value: Any) -> Iterator[str]:
@@ -73,16 +83,35 @@ def _imports(path: Path) -> tuple[Path, ...]:
 
 
 @functools.cache
-def _changed_since(commit: str, files: frozenset[Path]) -> bool:
-    names = sorted(map(str, files))
+def _changed_since(
+    commit: str, files: frozenset[Path], edited_then: tuple[tuple[str, str], ...]
+) -> bool:
+    root = checkout()
+    if root is None:
+        return False
+    names = {str(path.relative_to(root)) for path in files}
+    then = {name: digest for name, digest in edited_then if name in names}
     # A merge may bring in commits older than the run; what counts is whether a file differs.
-    return bool(_git("diff", "--name-only", commit, "--", *names))
+    suspects = _differing(root, commit, sorted(names)) | then.keys()
+    return any(_digest(root / name) != then.get(name) for name in suspects)
 
 
-def _git(*arguments: str) -> str:
-    command = ["git", "-C", str(checkout() or _PACKAGE), *arguments]
+def _differing(root: Path, commit: str, names: list[str]) -> set[str]:
+    """Files among ``names`` whose content is not that of the commit; new ones count."""
+    changed = git(root, "diff", "--relative", "--name-only", commit, "--", *names) or ""
+    new = git(root, "ls-files", "--others", "--exclude-standard", "--", *names) or ""
+    return {*changed.splitlines(), *new.splitlines()}
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "deleted"
+
+
+def git(root: Path, *arguments: str) -> str | None:
+    """What a git command prints; None where it fails or there is no git."""
+    command = ["git", "-C", str(root), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

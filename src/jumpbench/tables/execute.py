@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 
 from jumpbench.errors import UserError, innermost
 from jumpbench.files import disk_errors, disk_is_full, full_disk, make_folder, write_atomic
-from jumpbench.tables.provenance import provenance
+from jumpbench.tables.provenance import note_code, provenance
 from jumpbench.tables.runlog import logging_to
 from jumpbench.tables.store import plain, run_hash, write_json
 
@@ -72,6 +72,7 @@ class _RunJob:
         from jumpbench.tables.mirrors import close, log_results, mark
 
         started = time.monotonic()
+        note_code()
         keep_freed_memory()
         forget_peak()
         stages = {"fit": self.fit, "test": self.test}

@@ -4,7 +4,6 @@ import functools
 import importlib.metadata
 import os
 import platform
-import subprocess
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,12 +11,16 @@ from typing import Any
 
 from jumpbench import __version__
 from jumpbench.paths import checkout
+from jumpbench.tables.codeage import edited, git
 
 _PACKAGES = ("torch", "torchvision", "lightning", "torchmetrics", "hydra-core", "numpy", "scipy")
 
 
 def provenance(config: dict[str, Any], started: float, device: str) -> dict[str, Any]:
-    """Where one run comes from, taken when it ends; ``started`` by the monotonic clock."""
+    """Where one run comes from, taken when it ends; ``started`` by the monotonic clock.
+
+    Its code is as :func:`note_code` found it.
+    """
     import torch
 
     from jumpbench.tables.memory import peak_memory_gb
@@ -25,6 +28,7 @@ def provenance(config: dict[str, Any], started: float, device: str) -> dict[str,
     on_gpu = device.startswith("cuda")
     return {
         **code_version(),
+        "edited": edited_code(),
         "versions": versions(),
         "hardware": {**machine(), "gpu": torch.cuda.get_device_name() if on_gpu else None},
         "device": device,
@@ -34,6 +38,12 @@ def provenance(config: dict[str, Any], started: float, device: str) -> dict[str,
         "wall_seconds": round(time.monotonic() - started, 3),
         "peak_memory_gb": round(peak_memory_gb(on_gpu), 3),
     }
+
+
+def note_code() -> None:
+    """Look at the code once a process, before the first run: it may be edited while one is made."""
+    code_version()
+    edited_code()
 
 
 def now() -> str:
@@ -72,18 +82,15 @@ def code_version() -> dict[str, Any]:
     New files count (a module that is not committed yet), recorded results do not.
     """
     root = checkout()
-
-    def git(*args: str) -> str | None:
-        try:
-            done = subprocess.run(
-                ["git", "-C", str(root), *args], capture_output=True, text=True, timeout=20
-            )
-        except (OSError, subprocess.SubprocessError):
-            return None
-        return done.stdout.strip() if done.returncode == 0 else None
-
-    if root is None or (commit := git("rev-parse", "HEAD")) is None:
+    if root is None or (commit := git(root, "rev-parse", "HEAD")) is None:
         return {"commit": None, "dirty": None}
     parts = ("src", "conf", "reproduce", "pyproject.toml", ":(exclude,glob)reproduce/*/results/**")
-    changed = git("status", "--porcelain", "--untracked-files=all", "--", *parts)
+    changed = git(root, "status", "--porcelain", "--untracked-files=all", "--", *parts)
     return {"commit": commit, "dirty": bool(changed)}
+
+
+@functools.cache
+def edited_code() -> dict[str, str]:
+    """Modules that are not as committed; see :func:`~jumpbench.tables.codeage.edited`."""
+    root = checkout()
+    return {} if root is None or not code_version()["dirty"] else edited(root)

@@ -183,7 +183,7 @@ class Reproduction:
                 hardware[f"{device}{machine['cpu']}, {one['threads']} threads"] = None
                 commits[_version(one)] = None
                 seconds += float(one["wall_seconds"])
-                if final and is_outdated(run.config, one["commit"]):
+                if final and is_outdated(run.config, one):
                     outdated.append(run.id)
         return {
             "hardware": list(hardware), "run_commits": list(commits), "n_runs": len(runs),
