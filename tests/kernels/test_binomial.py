@@ -58,6 +58,22 @@ def test_inversion_is_the_distribution_function_read_backwards(shape, dtype, mon
     assert torch.equal(binomial(counts, 0.03, torch.Generator().manual_seed(1), 255), wide)
 
 
+@pytest.mark.parametrize("probability", [0.0178, 0.0235, 0.0324, 0.0372])
+@pytest.mark.parametrize("short", [2.0**-24, 2.0**-22, 2.0**-20])
+def test_the_largest_uniform_numbers_draw_no_more_than_they_should(probability, short, monkeypatch):
+    """Rounded distribution functions end below 1; what lies behind is no draw of 30 in 176."""
+
+    def near_one(u, generator=None):
+        return u.fill_(1 - short)
+
+    monkeypatch.setattr(module, "fill_uniform_", near_one)
+    counts = torch.arange(256, dtype=torch.uint8)
+    drawn = binomial(counts, probability, None, 255).numpy()
+    n = counts.numpy()
+    assert (drawn <= binom.ppf(1 - 1e-9, n, probability)).all()
+    assert (drawn >= binom.ppf(1 - 1e-5, n, probability)).all()
+
+
 def test_ends():
     counts = torch.tensor([[0, 3, 255]], dtype=torch.int32)
     assert torch.equal(binomial(counts, 1.0), counts) and not binomial(counts, 0.0).any()

@@ -81,7 +81,22 @@ def _by_inversion(
             term.mul_(left).mul_(odds / (m + 1))
             total += term
             left -= 1
+        else:
+            # Rounded sums may end 1e-6 below 1, and then the next number is the last term's.
+            for k in above.nonzero().flatten().tolist():
+                result[k] = _quantile(float(u[k]), int(n[first + k]), probability)
     return torch.minimum(drawn.to(n.dtype), n).view(count.shape)
+
+
+def _quantile(u: float, count: int, probability: float) -> int:
+    """Smallest m with P(Binomial(count, probability) <= m) >= u, in double precision."""
+    term = math.exp(count * math.log1p(-probability))
+    total, m = term, 0
+    while u > total and m < count:
+        term *= (count - m) / (m + 1) * probability / (1 - probability)
+        total += term
+        m += 1
+    return m
 
 
 def terms_of(largest: int, probability: float) -> int:
