@@ -61,7 +61,7 @@ def test_inversion_is_the_distribution_function_read_backwards(shape, dtype, mon
 @pytest.mark.parametrize("probability", [0.0178, 0.0235, 0.0324, 0.0372])
 @pytest.mark.parametrize("short", [2.0**-24, 2.0**-22, 2.0**-20])
 def test_the_largest_uniform_numbers_draw_no_more_than_they_should(probability, short, monkeypatch):
-    """Rounded distribution functions end below 1; what lies behind is no draw of 30 in 176."""
+    """Rounded distribution functions end below 1; what lies behind is no draw of 28 in 176."""
 
     def near_one(u, generator=None):
         return u.fill_(1 - short)
