@@ -13,18 +13,17 @@ from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_dir
-from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
-from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError
 from jumpbench.paths import conf_dirs, experiment_names
-from jumpbench.tables import composition_cache
+from jumpbench.tables import composition_cache, config_files
+from jumpbench.tables.config_files import ConfFolder, ConfFolders
 from jumpbench.tables.formulas import plain_copy, resolved_but
 from jumpbench.tables.names import no_such
 from jumpbench.tables.values import explained, with_value
@@ -108,33 +107,31 @@ def _mapping_at(config: dict[str, Any], name: str) -> dict[str, Any]:
 
 def forget() -> None:
     """Read the configuration files again."""
-    composition_cache.forget()
+    config_files.forget()
     replaced_files.cache_clear()
     _composed_groups.cache_clear()
     _is_group.cache_clear()
+    _known_experiments.cache_clear()
 
 
-class _OwnFoldersFirst(SearchPathPlugin):
-    """Hydra's way to search folders before that of the primary configuration; ``hydra.searchpath``
-    only adds some behind it."""
-
-    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        *own, suites = conf_dirs()
-        if any(item.path == str(suites) for item in search_path.get_path()):
-            for folder in own:
-                search_path.prepend("own", f"file://{folder}", anchor="main")
+_PARTS_OF_AN_APPLICATION = (
+    "help", "hydra_help", "hydra_logging", "job_logging", "launcher", "output", "sweeper",
+)  # fmt: skip
+_NO_APPLICATION = [f"~hydra/{group}" for group in _PARTS_OF_AN_APPLICATION]
+"""What Hydra sets up for a program that it starts; a composition leaves it out in the end."""
 
 
 @functools.cache
 def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]:
-    if experiment not in (known := experiment_names()):
+    if experiment not in (known := _known_experiments()):
         raise no_such("experiment", experiment, known)
     chosen = [f"experiment={experiment}", *groups]
 
     def by_hydra() -> DictConfig:
-        Plugins.instance().register(_OwnFoldersFirst)
+        for plugin in (ConfFolder, ConfFolders):
+            Plugins.instance().register(plugin)
         with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
-            return compose("run", overrides=chosen)
+            return compose("run", overrides=[*chosen, *_NO_APPLICATION])
 
     try:
         return composition_cache.kept(by_hydra, conf_dirs(), chosen)
@@ -142,6 +139,11 @@ def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
     except yaml.YAMLError as error:
         raise UserError(f"experiment {experiment}: {' '.join(str(error).split())}") from None
+
+
+@functools.cache
+def _known_experiments() -> list[str]:
+    return experiment_names()
 
 
 @functools.cache

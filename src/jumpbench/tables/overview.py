@@ -96,21 +96,24 @@ def cost_of(cost: object) -> str:
 
 def state_of(run: Run) -> tuple[str, str]:
     """(done | running | queued | failed | missing, why) of one run."""
+    folder = run.folder
     try:
-        if read_metrics(run.folder) is not None:
+        if read_metrics(folder) is not None:
             return "done", ""
     except UserError as error:
         return "failed", str(error)
-    state, job = queued_as(run.folder), job_of(run.folder).get("id")
-    if state == "running" or is_running(run.folder):
+    if not folder.is_dir():
+        return "missing", ""
+    state, job = queued_as(folder), job_of(folder).get("id")
+    if state == "running" or is_running(folder):
         return "running", f"job {job}" if state else ""
     if state:
         return "queued", f"job {job}"
-    if why := read_failure(run.folder):
+    if why := read_failure(folder):
         return "failed", why
-    if has_lost_its_job(run.folder):
+    if has_lost_its_job(folder):
         return "failed", why_ended(run)
-    return "missing", "begun, will be resumed" if (run.folder / "checkpoints").is_dir() else ""
+    return "missing", "begun, will be resumed" if (folder / "checkpoints").is_dir() else ""
 
 
 def print_status(table_id: str, selection: Selection, as_json: bool = False) -> bool:

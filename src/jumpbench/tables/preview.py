@@ -48,8 +48,9 @@ def print_plan(table_id: str, selection: Selection) -> None:
     """How many runs a table needs and is still to make, of which experiments, for how long."""
     table = load(table_id)
     runs = unique_runs(build(table, selection))
-    states = Counter(state_of(run)[0] for run in runs)
-    missing = [run for run in runs if state_of(run)[0] != "done"]
+    found = [state_of(run)[0] for run in runs]
+    states = Counter(found)
+    missing = [run for run, state in zip(runs, found, strict=True) if state != "done"]
     out = console()
     out.print(words(out, f"{table_id}, {selection.scale}", "bold"))
     for kind, count in Counter(f"{run.slug}/{run.name}" for run in missing).items():

@@ -27,8 +27,8 @@ def with_value(experiment: str, config: dict[str, Any], override: Override) -> d
     """``config`` with one value set: ``key=`` must exist, or be an argument of what its node
     constructs; ``+key=`` must not exist; ``~key`` goes.
 
-    A number or a text at a place that is there is set in the dict itself; anything else, and every
-    mistake, goes through OmegaConf, which takes a hundred times as long.
+    Plain data that replaces a number or a text, or is new, is set in the dict itself; anything
+    else, and every mistake, goes through OmegaConf, which takes a hundred times as long.
 
     Raises:
         UserError: a key that is not there, is there already, or cannot have this value.
@@ -54,11 +54,11 @@ def _set_plainly(config: dict[str, Any], override: Override) -> bool:
     if override.is_force_add() or override.is_add() is (last in node):
         return False
     old, value = node.get(last), override.value()
-    if isinstance(value, list):
-        simple = all(_is_simple(item) for item in value) and not isinstance(old, dict)
+    if isinstance(value, dict):  # onto a mapping it would be merged
+        simple = last not in node
     else:
-        simple = _is_simple(value) and not isinstance(old, dict | list)
-    if simple and (".".join(above) == "trainer" or is_of_kind(value, old)):
+        simple = not isinstance(old, dict if isinstance(value, list) else dict | list)
+    if simple and _is_plain(value) and (".".join(above) == "trainer" or is_of_kind(value, old)):
         node[last] = value
         return True
     return False
@@ -83,9 +83,13 @@ def is_of_kind(value: Any, old: Any) -> bool:
 _NOTHING = object()
 
 
-def _is_simple(value: Any) -> bool:
-    """Neither a mapping nor a formula, whose grammar OmegaConf checks."""
-    return not isinstance(value, dict | list) and not (isinstance(value, str) and "${" in value)
+def _is_plain(value: Any) -> bool:
+    """Without formulas, whose grammar OmegaConf checks, and keys other than texts."""
+    if isinstance(value, dict):
+        return all(isinstance(k, str) and _is_plain(v) for k, v in value.items())
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return not (isinstance(value, str) and "${" in value)
 
 
 def _set(experiment: str, config: DictConfig, override: Override) -> None:
