@@ -65,7 +65,8 @@ def test_formulas_of_kept_nodes_stay():
         "++a={new: 2}", "~x", "~a.list", "~new", "x=${a.b}", "x=${a", "a.list.0=5", "a.list.9=5",
         "whole.b=3", "x.deep=1", "none.deep=1", "x=???", 'x="${a.b}"', "none={a: 1}", "a.list=7",
         "+new={a: 1, b: [2, {c: t}]}", "+new={a: ${x}}", "+new={1: 2}", "+a={z: 1}",
-        "x=[[1,2],[3]]", "a.list=[{p: 1}]", "a.list=[{p: ${x}}]", "a.list={p: 1}", "+new={}", "+new=[{1: 2}]",
+        "x=[[1,2],[3]]", "a.list=[{p: 1}]", "a.list=[{p: ${x}}]", "a.list={p: 1}", "+new={}",
+        "+new=[{1: 2}]",
     ],
 )  # fmt: skip
 def test_a_value_is_set_as_omegaconf_sets_it(text):
