@@ -85,10 +85,10 @@ def test_training_forgets_the_draws_of_older_weights(tmp_path):
     assert 0 not in method.shards
 
 
-@pytest.mark.parametrize("devices", [2, 3])
-def test_devices_and_kills_change_no_bit(devices, tmp_path):
+def test_devices_and_kills_change_no_bit(tmp_path):
+    """Begun and killed on one number of devices, ended on another: what one makes undisturbed."""
     reference = run_noise()
-    process = in_processes(devices, tmp_path, pause=0.5)
+    process = in_processes(2, tmp_path, pause=0.5)
     draws = tmp_path / "draws"
     deadline = time.monotonic() + 120
     while not (draws.is_dir() and any(draws.glob("*.pt"))) and process.poll() is None:
@@ -98,7 +98,7 @@ def test_devices_and_kills_change_no_bit(devices, tmp_path):
     process.wait()
     assert not (tmp_path / "results.pt").exists()
     assert len(list(draws.glob("*.pt"))) < 5
-    assert in_processes(devices, tmp_path).wait(timeout=180) == 0
+    assert in_processes(3, tmp_path).wait(timeout=180) == 0
     results, artifacts = torch.load(tmp_path / "results.pt", weights_only=True)
     assert numbers(results) == numbers(reference.results)
     for name, value in reference.artifacts.items():

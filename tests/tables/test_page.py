@@ -49,6 +49,8 @@ def test_the_page_stands_alone_and_knows_where_numbers_come_from(project, toy_pa
     assert page.count("data:image/png") >= 3  # bars at both scales, also of the record
     folder = project / "outputs/tables/toy/coins/small/figures"
     assert (folder / "results.png").is_file() and (folder / "results.pdf").is_file()
+    drawn = [f.suffix for f in (project / "outputs/report/figures").rglob("results.*")]
+    assert drawn == [".png"]  # of the record: what the page shows, and no more
     own = contents(page)[0]
     record = json.loads((folder.parent / "table.json").read_text())
     fair = next(c for c in own["cells"] if (c["row"], c["column"]) == ("fair", "small n"))

@@ -6,13 +6,13 @@ import pytest
 
 import jumpbench
 from jumpbench.cli import main
-from jumpbench.tables import sweep
+from jumpbench.tables import report_page, sweep
 from jumpbench.tables.plan import plan_run
 
 FLIPS = ["sweep", "experiment=toy/coin", "method.bias=0.2,0.8", "metric=mean,floor"]
 
 
-def test_a_sweep_is_a_table_of_its_values(project, capsys):
+def test_a_sweep_is_a_table_of_its_values(project, capsys, monkeypatch):
     words = [*FLIPS, "method.n_samples=500,1000", "seeds=2", "data.n=4"]
     assert main(words) == 0
     shown = capsys.readouterr().out
@@ -41,6 +41,8 @@ def test_a_sweep_is_a_table_of_its_values(project, capsys):
     rows = jumpbench.load_table(table_id)
     assert len(rows) == 16 and {row["paper"] for row in rows} == {None}
     assert (folder / "small/figures/results.png").is_file()
+    there = report_page.shown()
+    monkeypatch.setattr(report_page, "shown", lambda: [t for t in there if t == table_id])
     assert main(["report"]) == 0
     assert f"sweep-{folder.name}" in (project / "outputs/report/index.html").read_text()
 

@@ -95,8 +95,14 @@ def functions(table: Table) -> list[tuple[str, Callable[..., Any], dict[str, Any
     return listed
 
 
-def draw(filled: Filled, folder: Path, runs: Sequence[str]) -> list[Path]:
-    """Draw every figure of the table as png and pdf, or keep those on disk of the same ``runs``.
+FORMATS = (".png", ".pdf")
+
+
+def draw(
+    filled: Filled, folder: Path, runs: Sequence[str], formats: Sequence[str] = FORMATS
+) -> list[Path]:
+    """Draw every figure of the table, or keep those on disk of the same ``runs``: the paths of the
+    first of the ``formats``.
 
     One without numbers yet is left out; one that cannot be drawn (a damaged ``samples.pt``) is
     told on standard error and left out.
@@ -105,15 +111,16 @@ def draw(filled: Filled, folder: Path, runs: Sequence[str]) -> list[Path]:
     if not wanted:
         return []
     with contextlib.suppress(UserError, AttributeError, KeyError, TypeError):
-        drawn = read_json(stamp, "delete it")
-        paths = [folder / str(name) for name in drawn["paths"]]
-        same = drawn["runs"] == list(runs) and drawn["figures"] == wanted
-        if same and all(p.is_file() and p.with_suffix(".pdf").is_file() for p in paths):
+        before = read_json(stamp, "delete it")
+        paths = [folder / str(name) for name in before["paths"]]
+        same = before["runs"] == list(runs) and before["figures"] == wanted
+        if same and all(p.with_suffix(suffix).is_file() for p in paths for suffix in formats):
             return paths
     paths, failed = [], False
     for name, function, arguments in functions(filled.table):
         try:
-            path = _drawn(filled, folder / f"{name}.png", function, arguments)
+            made = [folder / f"{name}{suffix}" for suffix in formats]
+            drawn = _drawn(filled, made, function, arguments)
         except UserError:
             raise
         except Exception as error:  # whatever a figure function or a damaged file raises
@@ -122,8 +129,8 @@ def draw(filled: Filled, folder: Path, runs: Sequence[str]) -> list[Path]:
             words = visible(f"{type(cause).__name__}: {cause}".splitlines()[0])
             print(f"figure '{name}' of {filled.table.id} is not drawn: {words}", file=sys.stderr)
             continue
-        if path is not None:
-            paths.append(path)
+        if drawn:
+            paths.append(made[0])
     content = {"runs": list(runs), "figures": wanted, "paths": [path.name for path in paths]}
     if paths and not failed:
         write_json(stamp, content)
@@ -131,8 +138,9 @@ def draw(filled: Filled, folder: Path, runs: Sequence[str]) -> list[Path]:
 
 
 def _drawn(
-    filled: Filled, path: Path, function: Callable[..., Any], arguments: dict[str, Any]
-) -> Path | None:
+    filled: Filled, files: Sequence[Path], function: Callable[..., Any], arguments: dict[str, Any]
+) -> bool:
+    """Whether there was something to draw."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -140,13 +148,14 @@ def _drawn(
 
     figure = function(filled, **arguments)
     if figure is None:
-        return None
-    make_folder(path.parent)
-    with disk_errors(path.parent):
-        for file in (path, path.with_suffix(".pdf")):
+        return False
+    make_folder(files[0].parent)
+    with disk_errors(files[0].parent):
+        for file in files:
             figure.savefig(file, dpi=150, bbox_inches="tight")
+            figure.set_layout_engine("none")  # places are found once for all files
     plt.close(figure)
-    return path
+    return True
 
 
 def curves(

@@ -98,7 +98,8 @@ def _figures_of_record(view: View, file: Path) -> list[Path]:
     """Figures that can be drawn from the numbers alone; kept while the record is the same."""
     stamp = hashlib.sha256(file.read_bytes()).hexdigest()
     folder = outputs_root() / "report" / "figures" / view.table.id / view.scale_name
-    return draw(Filled(view.table, (), view.cells, view.scale_name), folder, [stamp])
+    filled = Filled(view.table, (), view.cells, view.scale_name)
+    return draw(filled, folder, [stamp], formats=[".png"])
 
 
 def stamp() -> str:
