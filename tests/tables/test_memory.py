@@ -4,10 +4,12 @@ import gc
 import os
 import subprocess
 import sys
+import weakref
 
 import pytest
 
 from jumpbench.tables.attempt import Job, Outcome, attempt
+from jumpbench.tables.memory import forget_peak, many_runs
 from jumpbench.tables.plan import plan_run
 
 # Megabytes that glibc holds more after ten blocks came and went than before. Its own books: page
@@ -82,3 +84,36 @@ def test_a_run_leaves_nothing_of_itself_in_the_process(project):
         assert attempt(Job(run.folder, run.placed())).outcome is Outcome.FINISHED
         # Lightning may hold the last one.
         assert alive() - before <= 2
+
+
+class Cycle:
+    """Garbage that only a collection finds."""
+
+    def __init__(self):
+        self.itself = self
+
+
+def test_collections_between_runs_leave_out_what_was_there_before():
+    found = []
+    with many_runs():
+        forget_peak()
+        there = gc.get_freeze_count()
+        assert there > 10_000
+        gone = weakref.ref(Cycle(), found.append)
+        forget_peak()
+        assert gone() is None and found  # what the run left is seen
+        assert gc.get_freeze_count() <= there
+    assert gc.get_freeze_count() == 0
+    forget_peak()
+    assert gc.get_freeze_count() == 0  # outside nothing is left out
+    gc.freeze()
+    try:
+        with many_runs():
+            forget_peak()
+        assert gc.get_freeze_count() > 0  # what somebody froze stays frozen
+    finally:
+        gc.unfreeze()
+    with pytest.raises(ZeroDivisionError), many_runs():
+        forget_peak()
+        raise ZeroDivisionError
+    assert gc.get_freeze_count() == 0

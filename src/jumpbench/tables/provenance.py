@@ -50,7 +50,8 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def versions() -> dict[str, str]:
+@functools.cache
+def _versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "jumpbench": __version__}
     for name in _PACKAGES:
         try:
@@ -58,6 +59,11 @@ def versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return found
+
+
+def versions() -> dict[str, str]:
+    """Of Python, of this package and of those that numbers depend on."""
+    return dict(_versions())
 
 
 @functools.cache

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from jumpbench.tables.attempt import Ended, Job, Outcome, attempt
 from jumpbench.tables.launchers import Events, Labels
-from jumpbench.tables.launchers.pending import pending
+from jumpbench.tables.launchers.pending import Failures, pending
+from jumpbench.tables.memory import many_runs
 from jumpbench.tables.plan import Run
 
 POLL_SECONDS = 0.5
@@ -20,6 +21,12 @@ class Serial:
 
     def launch(self, runs: Sequence[Run], events: Events, labels: Labels) -> None:
         left, failures = pending(runs, events, labels)
+        with many_runs():
+            self._make_all(left, failures, events, labels)
+
+    def _make_all(
+        self, left: list[Run], failures: Failures, events: Events, labels: Labels
+    ) -> None:
         while left:
             held: list[Run] = []
             for run in left:
