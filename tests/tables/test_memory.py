@@ -93,7 +93,14 @@ class Cycle:
         self.itself = self
 
 
-def test_collections_between_runs_leave_out_what_was_there_before():
+@pytest.fixture
+def nothing_frozen():
+    gc.unfreeze()
+    yield
+    gc.freeze()  # as at the start of all tests
+
+
+def test_collections_between_runs_leave_out_what_was_there_before(nothing_frozen):
     found = []
     with many_runs():
         forget_peak()
