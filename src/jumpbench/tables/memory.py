@@ -29,7 +29,7 @@ def keep_freed_memory() -> bool:
     return bool(mallopt(_TRIM_THRESHOLD, 2**31 - 1) and mallopt(_MMAP_THRESHOLD, 2**25))
 
 
-_between_runs = False
+_first_of_many = False
 
 
 @contextlib.contextmanager
@@ -39,21 +39,25 @@ def many_runs() -> Iterator[None]:
     A full collection takes a quarter of a second once torch and Lightning are imported, nearly all
     of it over what these made, which stays: longer than many a small run.
     """
-    global _between_runs
-    _between_runs = gc.get_freeze_count() == 0  # else somebody froze something of theirs
+    global _first_of_many
+    if gc.get_freeze_count():  # somebody froze something of theirs
+        yield
+        return
+    _first_of_many = True
     try:
         yield
     finally:
-        if _between_runs:
-            gc.unfreeze()
-        _between_runs = False
+        _first_of_many = False
+        gc.unfreeze()
 
 
 def forget_peak() -> None:
     """Start the count of the peak memory anew, so that it is that of the run which begins now."""
+    global _first_of_many
     gc.collect()
-    if _between_runs and gc.get_freeze_count() == 0:
+    if _first_of_many:
         gc.freeze()
+        _first_of_many = False
     with contextlib.suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)  # what earlier runs of this process left in the heap
     with contextlib.suppress(OSError):
