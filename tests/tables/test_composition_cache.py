@@ -68,6 +68,22 @@ def test_a_changed_file_is_composed_anew(project, monkeypatch):
     assert plan_run("toy/coin").config == after.config
 
 
+def test_a_file_that_changes_while_it_is_composed_is_composed_anew(project, monkeypatch):
+    (project / "outputs").mkdir()
+    coin = project / "conf/experiment/toy/coin.yaml"
+    hydras = composition.compose
+
+    def edited_afterwards(*arguments, **options):
+        found = hydras(*arguments, **options)
+        coin.write_text(biased(coin.read_text()))
+        return found
+
+    monkeypatch.setattr(composition, "compose", edited_afterwards)
+    assert plan_run("toy/coin").config["method"]["bias"] == 0.5
+    plan.forget()
+    assert plan_run("toy/coin").config["method"]["bias"] == 0.7
+
+
 def test_a_file_that_takes_the_place_of_another_is_seen(project, monkeypatch, tmp_path):
     (project / "outputs").mkdir()
     before = plan_run("toy/coin")

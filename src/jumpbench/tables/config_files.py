@@ -4,6 +4,7 @@ files a composition was made of."""
 import copy
 import functools
 import hashlib
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -66,12 +67,12 @@ class ConfFolders(SearchPathPlugin):
 def digest(name: str, folders: Sequence[Path]) -> str | None:
     """Of the file of that name which Hydra would read; None if there is none."""
     file = next((path for folder in folders if _is_file(path := folder / name)), None)
-    return None if file is None else _digest(file)
+    return None if file is None else hashlib.sha256(_content(file)).hexdigest()[:16]
 
 
 def forget() -> None:
     """Look at the files again."""
-    for function in (_is_file, _digest, _parsed):
+    for function in (_is_file, _content, _parsed):
         function.cache_clear()
 
 
@@ -81,12 +82,13 @@ def _is_file(file: Path) -> bool:
 
 
 @functools.cache
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+def _content(file: Path) -> bytes:
+    """Read once, so that what is parsed and its digest are of one state of the file."""
+    return file.read_bytes()
 
 
 @functools.cache
 def _parsed(file: Path) -> tuple[DictConfig | ListConfig, dict[str, str | None]]:
     """Content and header."""
-    header = ConfigSource._get_header_dict(file.read_text(encoding="utf-8")[:512])
-    return OmegaConf.load(file), header
+    text = _content(file).decode("utf-8")
+    return OmegaConf.load(io.StringIO(text)), ConfigSource._get_header_dict(text[:512])
