@@ -26,3 +26,4 @@ def pytest_sessionfinish(session):
 def _outputs(tmp_path, monkeypatch):
     """No test writes results outside its own folder."""
     monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(tmp_path / "outputs"))
+    monkeypatch.setenv("JUMPBENCH_CACHE", str(tmp_path / "cache"))

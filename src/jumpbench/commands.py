@@ -48,14 +48,14 @@ def _fresh(given: Given) -> bool:
 
 def _table(given: Given) -> int:
     tables = _tables(given)
-    from jumpbench.tables.preview import estimate
+    from jumpbench.tables.preview import announcement
     from jumpbench.tables.reproduction import reproduce
 
     selection, fresh = _selection(given), _fresh(given)
     launcher = _launcher(given)
     if len(tables) == 1:
         return 0 if reproduce(tables[0], selection, launcher, fresh) else 1
-    print(estimate(tables, selection), file=sys.stderr, flush=True)
+    print(announcement(tables, selection), file=sys.stderr, flush=True)
     done = []
     for table in tables:
         try:

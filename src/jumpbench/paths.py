@@ -1,6 +1,7 @@
 """Where the suite's own files and a user's results live: in a checkout, or installed as a wheel."""
 
 import os
+import stat
 from pathlib import Path
 
 from jumpbench.errors import UserError
@@ -99,3 +100,28 @@ def outputs_root() -> Path:
     if own:
         return Path(own).expanduser().resolve()
     return (checkout() or Path.cwd()) / "outputs"
+
+
+def cache_folder(name: str) -> Path | None:
+    """A folder that this user alone can write, for what can be made again; None if there is none.
+
+    It is in ``JUMPBENCH_CACHE``, else in ``jumpbench`` under ``XDG_CACHE_HOME`` or ``~/.cache``.
+    """
+    users = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "jumpbench"
+    try:
+        above = Path(os.environ.get("JUMPBENCH_CACHE") or users).expanduser().absolute()
+        return _private(above / name)
+    except (OSError, RuntimeError):  # read-only, full, or a user without a home
+        return None
+
+
+def _private(folder: Path) -> Path | None:
+    for each in (folder.parent, folder):
+        if not each.is_dir():
+            each.parent.mkdir(parents=True, exist_ok=True)
+            each.mkdir(mode=0o700, exist_ok=True)
+        found = each.lstat()
+        own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+        if not own or not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o022:
+            return None
+    return folder

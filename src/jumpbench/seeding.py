@@ -9,6 +9,8 @@ def derive_seed(seed: int, *names: str | int) -> int:
     """Seed of a component: the first 63 bits of sha256(seed / name / ...).
 
     Components of one run never share a stream, and adding a component leaves the others' alone.
+    Runs of one seed share those of the components whose names they share (common random numbers):
+    they are compared in pairs.
     """
     text = "/".join(str(part) for part in (seed, *names))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1

@@ -55,5 +55,9 @@ def test_features_that_are_not_here_are_missing_data(tmp_path, monkeypatch):
 
     monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
     monkeypatch.setattr(torch.hub, "download_url_to_file", no_network)
-    with pytest.raises(DataMissing, match=r"vgg features .*no route to host.*checkpoints"):
+    with pytest.raises(
+        DataMissing, match=r"put vgg16-397923af.pth into .*checkpoints.*no route to"
+    ):
         decoded_images.perceptual_metric("vgg")
+    with pytest.raises(DataMissing, match=r"alex features .*no route to host.*checkpoints"):
+        decoded_images.perceptual_metric("alex")

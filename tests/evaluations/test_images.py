@@ -1,15 +1,19 @@
 """Scores of images: against direct computation, the protocol of FID, refusals."""
 
+import hashlib
 import math
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
 
+from jumpbench.data.weights import INCEPTION
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.evaluations.images import ImageScores, InceptionScores
 from jumpbench.evaluations.labels import LabelEvaluation
 from jumpbench.metrics.frechet import FeatureMoments, frechet_distance
+from jumpbench.metrics.images import contrast_distance, grey_distance
 from jumpbench.networks.image_classifier import ImageClassifier
 from jumpbench.samplers.draws import Draws
 
@@ -77,6 +81,27 @@ def test_bounds_are_averaged_over_held_out_images(trained):
     assert values["bound"] == 3.0
     assert math.isclose(values["bound_error"], float(bounds.std()) / 2, rel_tol=1e-6)
     assert math.isclose(values["bits_per_dim"], 3.0 / (64 * math.log(2)))
+    error = float(bounds.std()) / 2 / (64 * math.log(2))
+    assert math.isclose(values["bits_per_dim_error"], error, rel_tol=1e-6)
+
+
+def test_grey_images_are_judged_by_their_histograms(tmp_path):
+    """Distances to the training images that the classifier's run kept; none for bits."""
+    torch.manual_seed(0)
+    network = ImageClassifier(size=8, width=4, features=6, maximum=255)
+    reference, images = 100 * pictures(300, 1), 100 * pictures(20, 2) + 30
+    artifacts = {
+        "network": network.state_dict(), "mean": torch.zeros(6).double(),
+        "covariance": torch.eye(6).double(), "reference_count": 300, "nearest": reference,
+    }  # fmt: skip
+    torch.save(artifacts, tmp_path / "samples.pt")
+    scores = ImageScores(network, str(tmp_path))
+    scores.update(Draws(images), {})
+    values = scores.results()
+    assert values["grey_distance"] == grey_distance(images, reference, 255)
+    assert abs(values["grey_distance"] - 30) < 5
+    assert values["contrast_distance"] == contrast_distance(images, reference, 255)
+    assert "nearest_hamming" not in values
 
 
 def test_black_images_are_counted(trained):
@@ -93,9 +118,27 @@ def test_images_of_another_size_than_the_reference_are_refused(trained):
 
 
 def test_without_its_weights_fid_is_missing_data(monkeypatch, tmp_path):
+    def no_network(*args, **kwargs):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
+    monkeypatch.setattr(torch.hub, "download_url_to_file", no_network)
+    scores = InceptionScores(str(tmp_path))
+    scores.update(Draws(pictures(4, 0)), {})
+    with pytest.raises(DataMissing, match=r"put weights-inception-2015-12-05-6726825d.pth into"):
+        scores.results()
+
+
+def test_without_its_library_fid_is_missing_data(monkeypatch, tmp_path):
+    path = tmp_path / "inception.pth"
+    path.write_bytes(b"weights")
+    monkeypatch.setattr(
+        "jumpbench.evaluations.images.INCEPTION",
+        replace(INCEPTION, sha256=hashlib.sha256(b"weights").hexdigest()),
+    )
     monkeypatch.setitem(sys.modules, "torch_fidelity", None)
     monkeypatch.setitem(sys.modules, "torch_fidelity.feature_extractor_inceptionv3", None)
-    scores = InceptionScores(str(tmp_path))
+    scores = InceptionScores(str(tmp_path), weights=str(path))
     scores.update(Draws(pictures(4, 0)), {})
     with pytest.raises(DataMissing, match="torch-fidelity"):
         scores.results()
@@ -104,10 +147,10 @@ def test_without_its_weights_fid_is_missing_data(monkeypatch, tmp_path):
 def test_fid_and_its_protocol(monkeypatch, tmp_path):
     """The arithmetic around the extractor, with an extractor of random projections."""
     torch.manual_seed(0)
-    weights = torch.randn(64, 5)
+    projection = torch.randn(64, 5)
 
-    def extractor(images, scale=1, batch_size=250):
-        found = images.flatten(1).float() * scale @ weights
+    def extractor(images, scale=1, batch_size=250, weights=None):
+        found = images.flatten(1).float() * scale @ projection
         return found, found.softmax(-1)
 
     monkeypatch.setattr("jumpbench.evaluations.images.inception", extractor)

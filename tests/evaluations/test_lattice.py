@@ -116,6 +116,20 @@ def test_kaufmans_energy_stands_beside_a_ground_truth():
     assert judge(TargetEvaluation(Ising(3, 0.4, field=0.1)), samples) == {}
 
 
+def test_a_sampler_of_one_mode_of_two_is_short_of_log_z_by_log_two():
+    """Of weights nu(x) / q(x) with q the target given its positive mode (odd D: no ties)."""
+    target = Ising(3, 0.4407)
+    law = enumerate_law(target)
+    positive = (law.states.long().sum(-1) > 4).double()
+    for one_mode, expected in ((law.probs, 0.0), (law.probs * positive * 2, -math.log(2))):
+        chosen = one_mode.multinomial(500, True, generator=torch.Generator().manual_seed(1))
+        x = law.states[chosen].long()
+        weights = target.log_prob(x).double() - one_mode[chosen].log()
+        values = judge(TargetEvaluation(target), Draws(x, weights, Cost(1.0)))
+        assert values["log_z_minus_exact"] == pytest.approx(expected, abs=1e-5)
+    assert "log_z_minus_exact" not in judge(TargetEvaluation(target), x)
+
+
 def test_the_enumerated_law_of_energies():
     target = Potts(3, 2, 0.7)
     law = enumerate_law(target)

@@ -26,6 +26,7 @@ def test_exact_samples_score_the_exact_values():
     assert values["ess"] == pytest.approx(1) and values["exact_ess"] == 1
     assert values["free_energy"] == pytest.approx(values["exact_free_energy"], abs=1e-6)
     assert values["log_z_deviation"] < 1e-5
+    assert values["left_log_z_deviation"] == pytest.approx(0.1, abs=1e-5)
     error = 4 * law.std(target.log_prob(law.states)) / (0.3 * 9 * math.sqrt(16_000))
     assert abs(values["internal_energy"] - values["exact_internal_energy"]) < error
     identity = 0.3 * (values["internal_energy"] - values["free_energy"])

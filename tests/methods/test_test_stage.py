@@ -47,6 +47,14 @@ def test_ways_of_drawing_are_named():
     assert results["n_samples@b"] == 25
 
 
+def test_methods_of_one_class_and_seed_draw_common_random_numbers():
+    """Whatever else they differ in, so comparisons pair the runs by seed."""
+    one, other = run_noise(), run_noise(ways=("a",))
+    assert torch.equal(one.artifacts["log_weights"], other.artifacts["log_weights"])
+    draws = [torch.rand(9, generator=Noise(seed=s).test_generator(3)) for s in (0, 0, 1)]
+    assert torch.equal(draws[0], draws[1]) and not torch.equal(draws[0], draws[2])
+
+
 def test_every_batch_seed_and_class_draws_its_own_numbers():
     class Other(Noise):
         pass

@@ -93,7 +93,10 @@ def test_size_of_letf(length, hidden, layers, millions):
 
 
 def test_reference_size_of_letf():
-    assert sum(p.numel() for p in LeTF(9, 2, hidden=32, layers=2).parameters()) == 78_568
+    sizes = {(9, 32, 2): 78_632, (25, 64, 3): 406_352}
+    for (length, hidden, layers), count in sizes.items():
+        network = LeTF(length, 2, hidden=hidden, layers=layers)
+        assert sum(p.numel() for p in network.parameters()) == count
 
 
 def test_padding_does_not_reach_real_nodes():

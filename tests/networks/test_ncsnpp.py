@@ -11,6 +11,21 @@ from jumpbench.networks.ncsnpp import NCSNpp, time_features
 SMALL = {"width": 16, "multipliers": (1, 2, 2), "blocks": 1, "attention": (8,)}
 
 
+def test_under_bfloat16_large_outputs_keep_their_digits():
+    """Around 150 bfloat16 knows the integers: a dozen values where float32 has some 700."""
+    torch.manual_seed(0)
+    network = NCSNpp(channels=3, size=16, **SMALL).eval()
+    torch.nn.init.normal_(network.last.weight, std=0.1)
+    torch.nn.init.constant_(network.last.bias, 150.0)
+    x = torch.randn(1, 3, 16, 16, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        found = network(x, torch.tensor([5]))
+    assert found.dtype == torch.float32 and len(found.unique()) > 600
+    with torch.no_grad():
+        exact = network(x, torch.tensor([5]))
+    assert (found - exact).abs().max() < 0.05
+
+
 @pytest.mark.parametrize(
     ("options", "count"),
     [

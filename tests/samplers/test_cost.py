@@ -21,7 +21,7 @@ def test_a_metered_target_counts_states_and_changes_no_value():
     assert torch.equal(counted.log_prob(x), target.log_prob(x))
     assert meter.energy == 20
     assert torch.equal(counted.neighbor_log_ratios(x[0]), target.neighbor_log_ratios(x[0]))
-    assert (meter.energy, meter.network) == (24, 0)
+    assert (meter.energy, meter.network) == (20 + 4 * 10, 0)
     assert (counted.length, counted.n_states) == (9, 2)
 
 

@@ -10,6 +10,7 @@ from jumpbench.samplers.mcmc.langevin import DiscreteLangevin, expected_changes,
 from jumpbench.samplers.mcmc.lattice_metropolis import LatticeMetropolis
 from jumpbench.samplers.mcmc.locally_balanced import LocallyBalanced
 from jumpbench.samplers.mcmc.metropolis import MultiSiteMetropolis, SingleSiteMetropolis
+from jumpbench.samplers.mcmc.other_symbol import OtherSymbolMetropolis
 from jumpbench.samplers.resampling import multinomial, residual, systematic
 from jumpbench.samplers.weights import effective_sample_size, log_normaliser
 from jumpbench.targets.base import Target
@@ -33,6 +34,7 @@ def rates(x, t):
 
 KERNELS = {
     "single_site": SingleSiteMetropolis(),
+    "other_symbol": OtherSymbolMetropolis(),
     "multi_site": MultiSiteMetropolis(2),
     "random_scan_gibbs": RandomScanGibbs(),
     "systematic_gibbs": SystematicGibbs(),
@@ -52,9 +54,12 @@ def test_no_kernel_asks_for_a_value(kernel, target):
 
 
 def test_lattice_metropolis_asks_for_no_value():
+    """Nor at a power that is a number on the GPU, as a time of an annealed roll-out is."""
     target = Ising(3, 0.2)
     with FakeTensorMode(allow_non_fake_inputs=True):
-        LatticeMetropolis()(target, torch.zeros(B, 9, dtype=torch.long, device="cuda"), 9)
+        x = torch.zeros(B, 9, dtype=torch.long, device="cuda")
+        LatticeMetropolis()(target, x, 9)
+        LatticeMetropolis(current=True)(Tempered(target, torch.ones((), device="cuda")), x, 9)
 
 
 RUNS = {

@@ -100,6 +100,56 @@ def test_checkpoints_by_time(project, monkeypatch):
     assert 2 <= len(saved) <= 5 and saved[-1] == 20
 
 
+def test_checkpoints_by_time_take_a_twentieth_of_the_time_at_most(project, monkeypatch):
+    """Each takes 50 ms and is due every 0.1 ms: in 20 steps of 50 ms one is due, behind a second,
+    and the one at the end."""
+    saved = []
+
+    def save(self, path, **kwargs):
+        saved.append(self.global_step)
+        time.sleep(0.05)
+        whole(self, path, **kwargs)
+
+    whole = Trainer.save_checkpoint
+    monkeypatch.setattr(Trainer, "save_checkpoint", save)
+    slow = ["checkpoint_every=1000", "checkpoint_minutes=0.0000016", "method.sleep=0.05"]
+    assert main(["run", "experiment=toy/walk", *slow]) == 0
+    assert saved[0] == 1 and len(saved) <= 3
+
+
+def test_a_killed_training_is_stopped_at_its_step_and_loses_a_minute_at_most(project, capsys):
+    """kill -9 behind the checkpoint that is due by time."""
+    walk = project / "conf/experiment/toy/walk.yaml"
+    walk.write_text(walk.read_text().replace("sleep: 0.0", "sleep: 0.1"))
+    often = ["checkpoint_every=1000", "checkpoint_minutes=0.001"]
+    run = plan_run("toy/walk", often)
+    command = [sys.executable, "-m", "jumpbench.cli", "run", "experiment=toy/walk", *often]
+    child = subprocess.Popen(command, cwd=project, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 120
+    while not (run.folder / "checkpoints" / "step.json").exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    child.kill()
+    child.wait()
+    step = json.loads((run.folder / "checkpoints" / "step.json").read_text())["step"]
+    assert 0 < step < 20
+    chosen = ["toy/coins", "scale=smoke", "rows=walk"]
+    assert main(["status", *chosen]) == 1
+    shown = capsys.readouterr().out
+    assert f"stopped {run.id}" in shown and f"at step {step} of 20, will be resumed" in shown
+    assert main(["status", *chosen, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["stopped"] == 1
+    (run.folder / "checkpoints" / "step.json").write_text("3")
+    main(["status", *chosen])
+    assert "behind its last checkpoint, will be resumed" in capsys.readouterr().out
+    assert main(["run", "experiment=toy/walk", *often]) == 0
+    assert not (run.folder / "checkpoints" / "step.json").exists()
+
+
+def test_trainings_are_saved_every_minute():
+    config = plan_run("dnfs/exact").config
+    assert config["checkpoint_minutes"] == 1
+
+
 class Validated(toys.Steps):
     def val_dataloader(self):
         return self.test_dataloader()

@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import math
+from statistics import fmean, stdev
 
 import pytest
 import toys
@@ -8,17 +9,29 @@ import yaml
 from pydantic import TypeAdapter
 
 from jumpbench.errors import UserError
-from jumpbench.tables.cells import Cell, Value
+from jumpbench.tables.cells import Cell, Value, verdict
 from jumpbench.tables.checks import Check
 from jumpbench.tables.claims import evaluate, in_print
-from jumpbench.tables.language import Claim
+from jumpbench.tables.language import Claim, Heads
 from jumpbench.tables.spec import load, parse
+from jumpbench.tables.wording import claim_words, state
 
 CHECK = TypeAdapter(Check)
 
 
-def claim_of(check, **more):
-    return Claim("c", "text", CHECK.validate_json(json.dumps(check)), **more)
+EVERYWHERE = dict.fromkeys(("small", "medium", "paper"), "a test")
+SEEDS = 64
+
+
+def claim_of(check, scales=EVERYWHERE):
+    return Claim("c", "text", CHECK.validate_json(json.dumps(check)), scales=scales)
+
+
+def of_seeds(value, error, number):
+    """64 numbers of this mean and standard error; those of another ``number`` are uncorrelated."""
+    wave = [math.cos(math.pi * (number + 1) * (2 * k + 1) / (2 * SEEDS)) for k in range(SEEDS)]
+    size = error * math.sqrt(SEEDS) / stdev(wave)
+    return [Value(k, value + size * height, f"{number}/{k}") for k, height in enumerate(wave)]
 
 
 @pytest.fixture
@@ -28,14 +41,24 @@ def table(project):
 
 @pytest.fixture
 def decide(table):
-    """The verdict of one check on given values: {(row, column): (value, standard error)}."""
+    """The verdict of one check on given values: {(row, column): (value, standard error)}.
+
+    None is the error of one seed; where no value has one, all are exact.
+    """
 
     def run(check, values, changed=table):
-        cells = [
-            Cell(row, column, "mean", measured=value, uncertainty=error, status="measured")
-            for (row, column), (value, error) in values.items()
-        ]
-        claimed = dataclasses.replace(changed, claims=(claim_of(check),))
+        cells = []
+        for number, ((row, column), (value, error)) in enumerate(values.items()):
+            seeds = [Value(0, value, "0")] if error is None else of_seeds(value, error, number)
+            seeds = [Value(v.seed, value, v.run) for v in seeds] if error == 0 else seeds
+            made = Cell(row, column, "mean", measured=value, values=seeds, status="measured")
+            cells.append(made)
+        metric = changed.metrics["mean"]
+        if all(error == 0 for _, error in values.values()):
+            metric = dataclasses.replace(metric, exact=True)
+        claimed = dataclasses.replace(
+            changed, claims=(claim_of(check),), published={}, metrics={"mean": metric}
+        )
         (result,) = evaluate(claimed, cells, "paper")
         return result["holds"], result["detail"]
 
@@ -62,10 +85,45 @@ def test_a_tie_an_unknown_spread_and_an_infinite_number_are_open(decide):
     assert "equal" in decide(check, {A: (0.5, 0.0), B: (0.5, 0.0)})[1]
     holds, detail = decide(check, {A: (1.88e-15, 0.0), B: (0.0, 0.0)})
     assert holds is None and "0 and 0" in detail and "e-15" not in detail
-    for errors in ((None, None), (0.001, None), (None, 0.0)):
+    for errors in ((None, None), (0.001, None), (None, 0.001)):
         holds, detail = decide(check, {A: (0.50, errors[0]), B: (0.51, errors[1])})
-        assert holds is None and "no spread is known" in detail
+        assert holds is None and "1 common seed: no spread is known" in detail
     assert decide(check, {A: (0.5, 0.1), B: (math.inf, 0.1)})[0] is None
+
+
+def test_an_assumed_spread_and_one_seed_decide_nothing(table):
+    """The stated spread gives a cell its verdict, and no claim."""
+    assert table.metrics["mean"].seed_std == 0.02
+    check = {"compare": {"left": LEFT, "op": "<", "right": RIGHT}}
+    claimed = dataclasses.replace(table, claims=(claim_of(check),))
+    for n, expected in ((1, None), (2, True)):
+        cells = [
+            Cell(*place, "mean", measured=value, uncertainty=0.02, status="measured", n_seeds=n,
+                 values=[Value(seed, value + 1e-3 * value * seed, "r") for seed in range(n)])
+            for place, value in ((A, 0.1), (B, 0.9))
+        ]  # fmt: skip
+        result = evaluate(dataclasses.replace(claimed, published={}), cells, "paper")[0]
+        assert result["holds"] is expected, result["detail"]
+    detail = evaluate(claimed, _first_seed(cells), "paper")[0]["detail"]
+    assert detail == "open: 1 common seed: no spread is known; 2 would show one"
+    mean, spread, df = 0.1, 0.02, None
+    published = table.published_number(*A, "mean")
+    assert verdict(table, table.metrics["mean"], mean, spread, df, 1, published) == "better"
+
+
+def _first_seed(cells):
+    return [dataclasses.replace(cell, values=cell.values[:1]) for cell in cells]
+
+
+def test_a_metric_on_its_bound_has_the_error_of_its_samples(table):
+    """All of 10,000 lists right in two seeds: more than 99 percent, and not more than 99.99."""
+    metric = dataclasses.replace(table.metrics["mean"], bounds=(0.0, 100.0), better="higher")
+    cells = [Cell(*A, "mean", measured=100.0, n_samples=10_000, status="measured",
+                  values=[Value(seed, 100.0, "r") for seed in (0, 1)])]  # fmt: skip
+    for bound, expected in ((99.0, True), (99.99, None)):
+        check = {"compare": {"left": LEFT, "op": ">", "right": bound}}
+        changed = dataclasses.replace(table, metrics={"mean": metric}, claims=(claim_of(check),))
+        assert evaluate(changed, cells, "paper")[0]["holds"] is expected
 
 
 def test_the_comparisons_of_a_claim_share_its_level(decide):
@@ -87,8 +145,8 @@ def test_missing_and_partial_cells_leave_a_claim_open(decide, table):
     holds, detail = decide(check, {A: (0.5, 0.01)})
     assert holds is None and "none of its 2 comparisons" in detail
     cells = [
-        Cell(*A, "mean", measured=0.5, uncertainty=0.01, status="partial"),
-        Cell(*B, "mean", measured=0.9, uncertainty=0.01, status="measured"),
+        Cell(*A, "mean", measured=0.5, values=of_seeds(0.5, 0.01, 0), status="partial"),
+        Cell(*B, "mean", measured=0.9, values=of_seeds(0.9, 0.01, 1), status="measured"),
     ]
     compare = {"compare": {"left": LEFT, "op": "<", "right": RIGHT}}
     (result,) = evaluate(dataclasses.replace(table, claims=(claim_of(compare),)), cells, "paper")
@@ -144,25 +202,76 @@ def test_falling_behind_is_a_growing_disadvantage(decide):
     )[0] is False  # fmt: skip
 
 
-def test_comparisons_of_the_same_runs_are_paired(table):
-    """Two readings of the same three runs: equal up to a constant that every run shows."""
-    first = (0.1, 0.5, 0.9)
-    cells = []
+@pytest.mark.parametrize("runs", ["the same", "others"])
+def test_runs_are_compared_seed_by_seed(table, runs):
+    """Three runs that differ much, and a row that is .05 above each of them, give or take."""
+    first, cells = (0.1, 0.5, 0.9), []
     for (row, column), shift in ((A, 0.0), (B, 0.05)):
         noise = (0.0, 0.0005, -0.0005) if shift else (0.0, 0.0, 0.0)
         numbers = [v + shift + e for v, e in zip(first, noise, strict=True)]
-        values = [Value(i, number, f"run{i}") for i, number in enumerate(numbers)]
-        mean = sum(v.value for v in values) / 3
-        cells.append(
-            Cell(row, column, "mean", measured=mean, uncertainty=0.2, df=2, values=values,
-                 status="measured")
-        )  # fmt: skip
+        name = "" if runs == "the same" else row
+        values = [Value(i, number, f"{name}{i}") for i, number in enumerate(numbers)]
+        cells.append(Cell(row, column, "mean", measured=fmean(numbers), values=values,
+                          status="measured"))  # fmt: skip
     check = {"compare": {"left": LEFT, "op": "<", "right": RIGHT}}
     changed = dataclasses.replace(table, claims=(claim_of(check),), published={})
     assert evaluate(changed, cells, "paper")[0]["holds"] is True
-    other = [dataclasses.replace(v, run=f"other{v.seed}") for v in cells[1].values]
+    other = [dataclasses.replace(v, seed=v.seed + 2) for v in cells[1].values]
     cells[1] = dataclasses.replace(cells[1], values=other)
-    assert evaluate(changed, cells, "paper")[0]["holds"] is None
+    result = evaluate(changed, cells, "paper")[0]
+    assert result["holds"] is None and "1 common seed" in result["detail"]
+
+
+def test_exact_rows_are_decided_by_their_sign_whatever_the_others_have(table):
+    """Nothing of such a row is trained or drawn: one seed is all there is to know."""
+    check = {"compare": {"left": LEFT, "op": "<", "right": RIGHT}}
+    cells = [
+        Cell(*A, "mean", measured=0.5, values=[Value(0, 0.5, "a")], status="measured"),
+        Cell(*B, "mean", measured=0.51, values=[Value(0, 0.51, "b")], status="measured"),
+    ]
+
+    def holds(*names):
+        rows = tuple(dataclasses.replace(r, exact=r.name in names) for r in table.rows)
+        claims = (claim_of(check),)
+        changed = dataclasses.replace(table, rows=rows, claims=claims, published={})
+        return evaluate(changed, cells, "paper")[0]["holds"]
+
+    assert holds("fair", "biased") is True
+    assert holds("fair") is None and holds() is None
+    cells[1] = dataclasses.replace(cells[1], values=of_seeds(0.51, 0.001, 0))
+    assert holds("fair") is True  # by the seeds of the other, t = 10
+
+
+def test_claims_call_rows_and_columns_as_their_scale_does(table):
+    heads = Heads(rows={"fair": "even"}, columns={"small n": "n = 500"})
+    small = dataclasses.replace(table.scales["small"], heads=heads)
+    table = dataclasses.replace(table, scales={**table.scales, "small": small}, published={})
+    missing = {"order": {"rows": ["fair", "biased", "walk"], "metric": "mean", "column": "small n"}}
+    side = {"row": "fair", "column": "large n", "metric": "mean"}
+    checks = [
+        ({"best": {"row": "fair", "among": ["biased"], "column": "small n"}},
+         "even < biased (n = 500, mean)"),
+        ({"compare": {"left": LEFT, "op": "<", "right": RIGHT}}, "even < biased (n = 500, mean)"),
+        ({"compare": {"left": LEFT, "op": "<", "right": side}}, "n = 500 < large n (even, mean)"),
+        ({"compare": {"left": LEFT, "op": "<", "right": 0.9}}, "even (n = 500, mean) < 0.9"),
+        ({"within": {"left": LEFT, "right": RIGHT, "margin": 1.0}}, 
+         "even (n = 500, mean) > biased (n = 500, mean) - 1"),
+        ({"trend": {"rows": ["fair"], "metric": "mean", "direction": "increasing"}},
+         "n = 500 < large n (even, mean)"),
+        ({"falls_behind": {"row": "fair", "behind": "biased", "metric": "mean"}},
+         "even falls behind biased from n = 500 to large n"),
+        (missing, "no number for walk (n = 500, mean)"),
+    ]  # fmt: skip
+    cells = [
+        Cell(row, column, "mean", measured=0.5 + i / 10, values=of_seeds(0.5 + i / 10, 0.001, i),
+             status="measured")
+        for i, (row, column) in enumerate((A, B, ("fair", "large n"), ("biased", "large n")))
+    ]  # fmt: skip
+    for check, words in checks:
+        changed = dataclasses.replace(table, claims=(claim_of(check),))
+        detail = evaluate(changed, cells, "small")[0]["detail"]
+        assert words in detail, detail
+        assert "small n" not in detail and "fair" not in detail
 
 
 def test_claims_stand_beside_the_papers_own_numbers(table):
@@ -181,31 +290,63 @@ def test_claims_stand_beside_the_papers_own_numbers(table):
     assert in_print(table, Claim("c", "text", reason="none")) is None
 
 
-def test_a_claim_is_judged_at_scales_that_can_decide_it(table):
+def test_a_claim_is_judged_at_the_scales_alone_that_it_names(table):
     check = {"best": {"row": "fair", "among": ["biased"]}}
     cells = [
-        Cell(row, column, "mean", measured=value, uncertainty=0.0, status="measured")
-        for row, value in (("fair", 0.5), ("biased", 0.9))
+        Cell(
+            row, column, "mean", measured=value, values=of_seeds(value, 0.01, i), status="measured"
+        )
+        for i, (row, value) in enumerate((("fair", 0.5), ("biased", 0.9)))
         for column in ("small n", "large n")
     ]
 
-    def holds(scale, **claimed):
+    def result(scale, not_judged="", **claimed):
         changed = dataclasses.replace(table, claims=(claim_of(check, **claimed),))
-        result = evaluate(changed, cells, scale)[0]
-        return result["holds"], result["detail"]
+        return evaluate(changed, cells, scale, not_judged)[0]
 
-    assert holds("paper", scales=("paper",))[0] is True
-    assert holds("small", scales=("paper",))[0] is None
-    assert holds("small")[0] is True  # it has the paper's setting
-    assert holds("smoke") == (None, "smoke: not judged")
-    miniature = dataclasses.replace(table.scales["small"], compare=False)
-    table = dataclasses.replace(table, scales={**table.scales, "small": miniature})
-    assert holds("small") == (None, "miniature: not judged")
-    decides = dataclasses.replace(miniature, decides=True)
-    table = dataclasses.replace(table, scales={**table.scales, "small": decides})
-    assert holds("small")[0] is True
-    result = evaluate(dataclasses.replace(table, claims=(claim_of(check),)), cells, "paper", "why")
-    assert (result[0]["holds"], result[0]["detail"]) == (None, "why")
+    only = {"paper": "another reason"}
+    here = result("paper", scales=only)
+    assert here["holds"] is True and here["because"] == "another reason"
+    assert state(here) == "holds" and "judged here: another reason" in claim_words(here)
+    there = result("small", scales=only)
+    assert (there["holds"], there["because"], state(there)) == (None, None, "not judged")
+    assert there["detail"] == "can be decided at paper (another reason), not at small"
+    changed = result("paper", "why")
+    assert (changed["holds"], changed["detail"], state(changed)) == (None, "why", "not judged")
+    for scale, expected in (("paper", True), ("small", True), ("smoke", None)):
+        unsaid = result(scale, scales={})  # small compares: it has the paper's setting
+        assert unsaid["holds"] is expected and "judged here" not in claim_words(unsaid)
+    cells.pop()
+    assert state(result("paper", scales=only)) == "open"
+
+
+@pytest.mark.parametrize(
+    ("scales", "words"),
+    [
+        ("[paper]", "must be a mapping"),
+        ("{smoke: it runs}", "smoke: that scale decides no claim"),
+        ("{medium: it is large}", "medium: it has no such scale"),
+        ('{small: ""}', "scales.small"),
+        ("{small: it compares}", ""),
+    ],
+)
+def test_a_claim_says_why_a_scale_can_decide_it(tmp_path, scales, words):
+    path = tmp_path / "t.yaml"
+    path.write_text(toys.TABLE.replace("{id: lowest,", f"{{id: lowest, scales: {scales},"))
+    if not words:
+        assert parse("toy/t", path).claims[0].scales == {"small": "it compares"}
+        return
+    with pytest.raises(UserError) as caught:
+        parse("toy/t", path)
+    assert words in str(caught.value) and f"{path} line " in str(caught.value)
+
+
+def test_a_table_without_the_papers_setting_names_the_scales_of_its_claims(tmp_path):
+    path = tmp_path / "t.yaml"
+    text = toys.TABLE.replace(", compare: true", "")
+    path.write_text(text.replace("paper: {seeds: 3}", "paper: {compare: false, decides: false}"))
+    with pytest.raises(UserError, match=r"'lowest' needs scales: .SCALE: why it can be decided"):
+        parse("toy/t", path)
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,11 @@ import pytest
 
 from jumpbench.tables.cells import Cell, uncertainty, verdict
 from jumpbench.tables.collect import Records, collect
-from jumpbench.tables.grid import Selection, build
+from jumpbench.tables.grid import Selection, build, unique_runs, whole
 from jumpbench.tables.language import Metric, Published
+from jumpbench.tables.layout import View, blocks, cell_text
 from jumpbench.tables.spec import load
+from jumpbench.tables.wording import counts, notes
 
 
 @pytest.fixture
@@ -127,6 +129,46 @@ def test_the_spread_over_samples_is_printed_where_the_paper_prints_it(table):
     assert cell.uncertainty == pytest.approx(0.1)  # of the mean: still that between seeds
 
 
+@pytest.mark.parametrize(("stated", "error"), [(0.05, 0.6), (1.0, 1.0)])
+def test_no_smaller_spread_is_believed_than_the_run_measured(table, stated, error):
+    """Two seeds whose runs say their numbers are known to 0.3 (factor 2): at least 0.6 each."""
+    metric = dataclasses.replace(
+        table.metrics["mean"], error="its_error", factor=2.0, seed_std=stated, bounds=None
+    )
+    table = dataclasses.replace(table, metrics={"mean": metric})
+    grid = build(table, Selection("small", rows="fair", columns="small n"))
+    first, second = grid[0].runs
+    finish(first, mean=0.5, its_error=0.3)
+    (alone,) = collect(table, grid[:1], Records(), "small")
+    assert alone.uncertainty == pytest.approx(error) and alone.std == pytest.approx(0.6)
+    finish(second, mean=0.51, its_error=0.3)
+    (both,) = collect(table, grid, Records(), "small")
+    assert both.uncertainty == pytest.approx(error / math.sqrt(2)) and both.df is None
+    compared = both.estimate(
+        metric, False, 0.0, "here"
+    )  # by what is measured, not by what is stated
+    assert compared.error == pytest.approx(0.6 / math.sqrt(2)) and len(compared.by_seed) == 2
+    assert both.std == pytest.approx(0.02 / math.sqrt(2))  # after ±: between the seeds
+
+
+def test_a_fact_is_shown_and_not_counted(table):
+    """It has its number and the printed one, no error and no verdict, and decides nothing."""
+    metric = dataclasses.replace(table.metrics["mean"], fact=True)
+    table = dataclasses.replace(table, metrics={"mean": metric})
+    grid = build(table, Selection("paper", rows="fair,biased", columns="small n"))
+    for run in grid[0].runs:
+        finish(run, mean=0.5)
+    fact, absent = collect(table, grid, Records(), "paper")
+    assert (fact.status, fact.measured, fact.paper) == ("fact", 0.5, 0.5)
+    assert fact.verdict is None and (fact.uncertainty, fact.df) == (0.0, None)
+    assert fact.estimate(metric, False, 0.0, "here").value is None and absent.status == "missing"
+    assert counts([fact]) == "nothing to measure, 1 facts of the configuration"
+    other = dataclasses.replace(fact, fact=False, status="measured", n_samples=7)
+    assert counts([other, fact, absent]).startswith("1 of 1 cells measured, 1 facts of")
+    assert cell_text(fact, metric).line == "0.50 (paper 0.50)"
+    assert Cell.from_json(json.loads(json.dumps(fact.as_json())), "here") == fact
+
+
 LOWER = Metric("m", better="lower", digits=2)
 PAPER = Published(0.5, rounding=0.005)
 
@@ -190,3 +232,26 @@ def test_a_scale_that_changes_the_problem_is_not_compared(table):
     (unjudged,) = collect(table, grid, Records(), "small", judge=False)
     assert compared.verdict == "match" and alone.verdict is None and unjudged.verdict is None
     assert alone.paper == 0.5
+
+
+def test_a_metric_that_says_nothing_at_a_scale_is_left_out_there(table):
+    """Its cells are neither asked nor printed, the scale names it, others have their numbers."""
+    second = dataclasses.replace(table.metrics["mean"], name="second", label="The second")
+    small = dataclasses.replace(table.scales["small"], only_metrics=("mean",), compare=False)
+    table = dataclasses.replace(
+        table, metrics={**table.metrics, "second": second}, scales={**table.scales, "small": small}
+    )
+    grid = whole(table, Selection("small"))
+    for run in unique_runs(grid):
+        finish(run, mean=0.5, second=0.6)
+    cells = collect(table, grid, Records(), "small")
+    left = [cell for cell in cells if cell.metric == "second" and cell.status != "cited"]
+    assert left and all((c.status, c.asked, c.measured) == ("missing", False, None) for c in left)
+    assert all(c.status == "measured" for c in cells if c.metric == "mean" and c.asked)
+    view = View(table, "small", cells)
+    assert [block.metric.name for block in blocks(view)] == ["mean"]
+    assert "Not part of the small scale: metrics The second" in notes(view)
+    paper = View(
+        table, "paper", collect(table, whole(table, Selection("paper")), Records(), "paper")
+    )
+    assert len(blocks(paper)) == 2 and not any("Not part" in line for line in notes(paper))

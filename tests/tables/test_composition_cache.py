@@ -15,7 +15,7 @@ from jumpbench.tables.plan import plan_run
 
 
 def kept(project):
-    return sorted((project / "outputs/.composed").rglob("*.json"))
+    return sorted((project / "cache/compositions").rglob("*.json"))
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,8 @@ def test_a_composition_is_that_of_hydra_itself(experiment, groups):
 
 def test_plans_are_the_same_from_disk(project, monkeypatch):
     plain = plan_run("toy/second", ["seed=3"])
-    assert kept(project) == []  # nothing is made where no outputs are
-    (project / "outputs").mkdir()
-    plan.forget()
-    assert plan_run("toy/second", ["seed=3"]).config == plain.config
     assert len(kept(project)) == 2  # the run, and what it needs
+    assert not (project / "outputs").exists()
     plan.forget()
     monkeypatch.setattr(composition, "compose", None)  # Hydra is not asked again
     again = plan_run("toy/second", ["seed=3"])
@@ -54,7 +51,6 @@ def biased(text):
 
 
 def test_a_changed_file_is_composed_anew(project, monkeypatch):
-    (project / "outputs").mkdir()
     before = plan_run("toy/coin")
     coin = project / "conf/experiment/toy/coin.yaml"
     coin.write_text(biased(coin.read_text()))
@@ -69,7 +65,6 @@ def test_a_changed_file_is_composed_anew(project, monkeypatch):
 
 
 def test_a_file_that_changes_while_it_is_composed_is_composed_anew(project, monkeypatch):
-    (project / "outputs").mkdir()
     coin = project / "conf/experiment/toy/coin.yaml"
     hydras = composition.compose
 
@@ -85,7 +80,6 @@ def test_a_file_that_changes_while_it_is_composed_is_composed_anew(project, monk
 
 
 def test_a_file_that_takes_the_place_of_another_is_seen(project, monkeypatch, tmp_path):
-    (project / "outputs").mkdir()
     before = plan_run("toy/coin")
     coin = project / "conf/experiment/toy/coin.yaml"
     mine = tmp_path / "mine/experiment/toy/coin.yaml"
@@ -105,7 +99,6 @@ def test_a_file_that_takes_the_place_of_another_is_seen(project, monkeypatch, tm
 
 
 def test_a_damaged_one_is_composed_anew(project):
-    (project / "outputs").mkdir()
     whole = plan_run("toy/coin")
     name = json.loads(kept(project)[0].read_text())["name"]
     for text in (
@@ -115,3 +108,42 @@ def test_a_damaged_one_is_composed_anew(project):
         kept(project)[0].write_text(text)
         plan.forget()
         assert plan_run("toy/coin").hash == whole.hash
+
+
+def test_no_composition_is_taken_from_the_outputs(project):
+    """Several may share them, and a composition decides what is called, and with which numbers."""
+    (project / "outputs/.composed").mkdir(parents=True)
+    assert plan_run("toy/coin").config["method"]["bias"] == 0.5
+    (own,) = [*kept(project), *(project / "outputs").rglob("*.json")]
+    content = json.loads(own.read_text())
+    content["config"]["method"]["bias"] = 0.9
+    (project / "outputs/.composed" / own.name).write_text(json.dumps(content))
+    plan.forget()
+    assert plan_run("toy/coin").config["method"]["bias"] == 0.5
+
+
+@pytest.mark.parametrize("damage", ["writable", "inside", "link", "file", "unwritable"])
+def test_a_folder_that_others_can_write_is_not_used(project, tmp_path, monkeypatch, damage):
+    plan_run("toy/coin")
+    (own,) = kept(project)
+    assert own.parent.stat().st_mode & 0o077 == own.parent.parent.stat().st_mode & 0o077 == 0
+    content = json.loads(own.read_text())
+    content["config"]["method"]["bias"] = 0.9
+    own.write_text(json.dumps(content))
+    assert plan_run("toy/coin", ["seed=1"]).config["method"]["bias"] == 0.5  # of this process
+    other = tmp_path / "other"
+    if damage == "writable":
+        (project / "cache").chmod(0o777)
+    elif damage == "inside":
+        own.parent.chmod(0o770)
+    elif damage == "link":
+        own.parent.rename(other)
+        own.parent.symlink_to(other)
+    elif damage == "file":
+        own.unlink()
+        own.parent.rmdir()
+        own.parent.touch()
+    else:
+        monkeypatch.setenv("JUMPBENCH_CACHE", "/proc/nobody/cache")
+    plan.forget()
+    assert plan_run("toy/coin").config["method"]["bias"] == 0.5

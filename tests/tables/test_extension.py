@@ -67,6 +67,11 @@ def test_claims_of_the_other_table_keep_their_columns_and_metrics(own):
     assert list(check.named_columns) == ["small n", "large n"]
     assert list(check.named_metrics) == ["mean"]
     assert table.rows[-1].ours and table.extends == "toy/coins"
+    base = own.parent / "reproduce/toy/coins.yaml"
+    base.write_text(
+        base.read_text().replace("seeds: 2, compare", "seeds: 2, only_metrics: [mean], compare")
+    )
+    assert load("mine/coins").scales["small"].only_metrics == ("mean", "other")
 
 
 def test_own_folders_come_first_and_the_suites_stay(own):

@@ -82,7 +82,9 @@ def test_labels_reach_the_processes_of_a_distributed_run(project):
 
 def test_offline_without_a_key(project, monkeypatch, tmp_path):
     given = []
-    monkeypatch.setattr(mirrors, "instantiate", lambda wanted, **k: given.append(wanted) or Fake())
+    monkeypatch.setattr(
+        mirrors, "construct", lambda wanted, place, **k: given.append(wanted) or Fake()
+    )
     monkeypatch.setenv("NETRC", str(tmp_path / "none"))
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
     run = plan_run("toy/coin", ["logger=wandb"])

@@ -1,9 +1,12 @@
 """The report page: what it holds, its server, and how it behaves in a browser."""
 
+import base64
 import csv
+import http.client
 import json
 import os
 import re
+import shutil
 import threading
 import urllib.error
 import urllib.request
@@ -127,6 +130,107 @@ def test_the_server_follows_a_running_table(project, toy_page):
     finally:
         serving.shutdown()
         serving.server_close()
+
+
+@pytest.mark.parametrize(
+    ("host", "answer"),
+    [("127.0.0.1:8765", 200), ("localhost:9000", 200), ("LocalHost", 200), ("evil.example", 403),
+     ("evil.example:8765", 403), ("127.0.0.1.evil.example", 403), ("", 403), (None, 403)],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["/", "/changed"])
+def test_the_server_answers_under_its_own_name_only(project, toy_page, host, answer, path):
+    """A page of another site may have its own name lead to 127.0.0.1 (DNS rebinding)."""
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    with report_page.server(0) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        connection = http.client.HTTPConnection("127.0.0.1", serving.server_port, timeout=60)
+        connection.putrequest("GET", path, skip_host=True)
+        if host is not None:
+            connection.putheader("Host", host)
+        connection.endheaders()
+        assert connection.getresponse().status == answer
+        connection.close()
+        serving.shutdown()
+
+
+SECRET = b"a secret of this machine"
+
+
+def leaked(page: str) -> bool:
+    return base64.b64encode(SECRET).decode()[:24] in page or SECRET.decode() in page
+
+
+@pytest.mark.parametrize("kind", ["file", "picture", "folder", "above", "drawn", "no picture"])
+def test_a_link_to_a_file_elsewhere_is_not_put_into_the_page(
+    project, toy_page, tmp_path_factory, kind
+):
+    table = project / "reproduce/toy/coins.yaml"
+    table.write_text(table.read_text().replace("figures: []\n", ""))
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    figures = project / "outputs/tables/toy/coins/smoke/figures"
+    own = (figures / "results.png").read_bytes()
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    secret = own[:9] + SECRET if kind in ("picture", "folder", "above") else SECRET
+    (elsewhere / "leak.png").write_bytes(secret)
+    if kind in ("file", "picture"):
+        (figures / "leak.png").symlink_to(elsewhere / "leak.png")
+    elif kind == "folder":
+        figures.rename(figures.with_name("moved"))
+        figures.symlink_to(elsewhere)
+    elif kind == "above":
+        scale = figures.parent
+        (elsewhere / "small/figures").mkdir(parents=True)
+        (elsewhere / "leak.png").rename(elsewhere / "small/figures/leak.png")
+        (elsewhere / "small/table.json").write_text((scale / "table.json").read_text())
+        scale.with_name("small").symlink_to(elsewhere / "small")
+    elif kind == "drawn":
+        stamp = json.loads((figures / "drawn.json").read_text())
+        stamp["paths"] = [str(elsewhere / "leak.png")]
+        (figures / "drawn.json").write_text(json.dumps(stamp))
+        (elsewhere / "leak.pdf").touch()
+        (figures / "results.png").unlink()
+    else:
+        (figures / "leak.png").write_bytes(SECRET)
+    page = toy_page()
+    assert not leaked(page) and "coins" in page
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    assert not leaked((figures.parent / "table.html").read_text())
+
+
+def test_no_figure_is_written_through_a_link(project, tmp_path_factory):
+    table = project / "reproduce/toy/coins.yaml"
+    table.write_text(table.read_text().replace("figures: []\n", ""))
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "profile").write_bytes(SECRET)
+    figures = project / "outputs/tables/toy/coins/smoke/figures"
+    figures.mkdir(parents=True)
+    (figures / "results.png").symlink_to(elsewhere / "profile")
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    assert (elsewhere / "profile").read_bytes() == SECRET
+    assert not (figures / "results.png").is_symlink()
+    for file in figures.iterdir():
+        file.unlink()
+    figures.rmdir()
+    figures.symlink_to(elsewhere)
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    assert [file.name for file in elsewhere.iterdir()] == ["profile"]
+
+
+@pytest.mark.parametrize("run", ["../../elsewhere/x-1", "/etc", "toy/..", "../x", "a/b/c", 3, None])
+def test_the_id_of_a_run_leads_to_no_other_folder(project, toy_page, run):
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    (coin,) = list((project / "outputs/runs/toy").glob("coin-*"))[:1]
+    there = project / "elsewhere/x-1"
+    shutil.copytree(coin, there)
+    made = json.loads((there / "provenance.json").read_text())
+    (there / "provenance.json").write_text(json.dumps({**made, "finished": SECRET.decode()}))
+    for file in (project / "outputs/tables/toy/coins/smoke/table.json",):
+        content = json.loads(file.read_text())
+        for value in (v for cell in content["cells"] for v in cell["values"]):
+            value["run"] = run
+        file.write_text(json.dumps(content))
+    assert not leaked(toy_page())
+    assert not (there / "figures").exists()
 
 
 BROWSER = os.environ.get("JUMPBENCH_BROWSER")

@@ -165,6 +165,27 @@ def test_copies_and_needs_are_checked(project):
         plan_run("toy/third")
 
 
+def test_a_needed_run_gets_the_overrides_of_its_run_without_some(project):
+    """Not its nodes: what a group changed is left out with the group, and all else is shared."""
+    need(project, "without: [regime, size], overrides: [method.bias=0.2, method.source=null]")
+    (project / "conf/regime").mkdir()
+    (project / "conf/regime/hot.yaml").write_text("# @package _global_\nmethod: {n_samples: 9}\n")
+    plan.forget()
+    asked = ["+regime=hot", "+method.new=4", "size=7", "trainer.accelerator=cpu"]
+    run = plan_run("toy/third", asked, seed=5)
+    assert run.config["method"]["n_samples"] == 9
+    same = ["+method.new=4", "trainer.accelerator=cpu", "method.bias=0.2", "method.source=null"]
+    needed = run.needs["first"]
+    assert needed is plan_run("toy/coin", same, seed=5)
+    assert needed.config["method"]["new"] == 4 and needed.config["method"]["n_samples"] != 9
+
+
+def test_overrides_of_a_run_that_has_none_of_its_own_are_refused(project):
+    need(project, "without: [regime], copy: [method]")
+    with pytest.raises(UserError, match="or without"):
+        plan_run("toy/third")
+
+
 def test_a_run_does_not_need_what_was_dropped(project):
     assert plan_run("toy/second", ["needs.first=null", "method.source=null"]).needs == {}
 

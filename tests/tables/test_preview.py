@@ -1,23 +1,27 @@
 """What could be run, and what a table would run."""
 
+import json
+
 from jumpbench.cli import main
-from jumpbench.tables.preview import duration
+from jumpbench.tables.run_seconds import duration
 
 
 def test_a_plan_counts_runs_and_estimates_from_the_record(project, capsys):
     assert main(["plan", "toy/coins", "scale=smoke"]) == 0
     shown = capsys.readouterr().out
     assert "5 runs: 5 missing" in shown and "   4 x toy/coin\n" in shown
-    assert "not recorded at scale smoke" in shown
+    assert "is not recorded: fair (2), biased (2), walk (1)" in shown
     assert not (project / "outputs").exists()  # nothing was made
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
     assert main(["report", "--record", "toy/coins", "scale=smoke"]) == 0
     capsys.readouterr()
     assert main(["plan", "toy/coins", "scale=smoke"]) == 0
     shown = capsys.readouterr().out
-    assert "5 runs: 2 done, 3 missing" in shown and "mean of the 2 recorded ones" in shown
+    assert "5 runs: 2 done, 3 missing" in shown
+    # What the fair coins took says nothing of the biased ones and of a training.
+    assert "about" not in shown and "is not recorded: biased (2), walk (1)" in shown
     assert main(["plan", "toy/coins", "fresh=true"]) == 2
-    assert [duration(s) for s in (40, 720, 12600)] == ["40 s", "12 min", "3.5 h"]
+    assert [duration(s) for s in (40, 720, 12600, 1e6)] == ["40 s", "12 min", "3.5 h", "12 days"]
 
 
 def test_several_tables_say_first_how_long_they_take(project, capsys):
@@ -25,14 +29,14 @@ def test_several_tables_say_first_how_long_they_take(project, capsys):
     tables = project / "reproduce/toy"
     (tables / "again.yaml").write_text((tables / "coins.yaml").read_text())
     (tables / "broken.yaml").write_text("title: only this\n")
-    assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
+    assert main(["table", "toy/coins", "scale=smoke", "rows=fair,biased", "columns=small n"]) == 0
     assert main(["report", "--record", "toy/coins", "scale=smoke"]) == 0
     capsys.readouterr()
     assert main(["table", "toy/*", "scale=smoke", "rows=biased"]) == 1
     shown = capsys.readouterr()
-    assert shown.err.startswith("2 runs to make; 2 of them take about ")
-    assert "nothing is recorded" not in shown.err
-    assert "error: toy/broken: " in shown.err and "done 2/2" in shown.err
+    assert shown.err.startswith("1 run to make; about ")
+    assert "for 1 run one after the other" in shown.err and "is not recorded" not in shown.err
+    assert "error: toy/broken: " in shown.err and "done 1/1" in shown.err
 
 
 def test_experiments_are_listed_with_what_they_are(project, capsys):
@@ -43,3 +47,34 @@ def test_experiments_are_listed_with_what_they_are(project, capsys):
     assert "method=sgdd/split_gibbs" in lines["sgdd/table2"]
     assert lines["toy/coin"] == ""
     assert main(["experiments", "x"]) == 2
+
+
+def record(project, **changes):
+    """A record of the toy table that holds nothing but seconds."""
+    walk = {"row": "walk", "column": "small n", "needed": None, "steps": 10, "runs": 2}
+    seconds = [{**walk, "seconds": 30.0, **changes}]
+    made = {"hardware": ["a processor, 1 threads"], "seconds": seconds}
+    content = {"table": "toy/coins", "scale": "smoke", "cells": [], "claims": []}
+    path = project / "reproduce/toy/results/coins.smoke.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({**content, "provenance": made}))
+
+
+def test_a_training_takes_as_long_as_its_steps(project, capsys):
+    record(project)
+    assert main(["plan", "toy/coins", "scale=smoke", "rows=walk"]) == 0
+    assert "about 60 s for 1 run" in capsys.readouterr().out  # 20 steps; 10 were recorded
+    assert main(["plan", "toy/coins", "scale=smoke", "rows=walk", "trainer.max_steps=4000"]) == 0
+    shown = capsys.readouterr().out
+    assert "about 3.3 h for 1 run" in shown and "(a processor, 1 threads)" in shown
+    record(project, steps=None)
+    assert main(["plan", "toy/coins", "scale=smoke"]) == 0
+    shown = capsys.readouterr().out
+    assert "about 30 s for 1 run" in shown and "is not recorded: fair (2), biased (2)" in shown
+
+
+def test_a_record_of_odd_content_says_nothing(project, capsys):
+    for odd in ({"seconds": "long"}, {"runs": None}, {"row": {}, "needed": 3}):
+        record(project, **odd)
+        assert main(["plan", "toy/coins", "scale=smoke", "rows=walk"]) == 0
+        assert "is not recorded: walk (1)" in capsys.readouterr().out

@@ -148,7 +148,7 @@ def test_a_killed_coordinator_repeats_nothing_and_loses_nothing(project, monkeyp
     assert not (run.folder / "metrics.json").exists()
     until(lambda: main(["status", *TABLE[1:]]) and "running" not in capsys.readouterr().out)
     main(["status", *TABLE[1:]])
-    assert f"missing {run.id}  walk / small n: begun, will be resumed" in capsys.readouterr().out
+    assert f"stopped {run.id}  walk / small n: at step " in capsys.readouterr().out
     finished = {path: path.stat().st_mtime_ns for path in coins.glob("*/metrics.json")}
     assert finished and main(command) == 0
     assert all(path.stat().st_mtime_ns == written for path, written in finished.items())

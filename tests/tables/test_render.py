@@ -116,6 +116,40 @@ def test_control_characters_in_a_message_are_spelled(filled, capsys):
         assert "\x1b" not in text and "\x07" not in text and "\\x1b[31mred" in text
 
 
+BREAKS = ["\n", "\r", "\n\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"]
+
+
+@pytest.mark.parametrize("end", BREAKS)
+def test_no_line_of_a_text_becomes_a_line_of_the_document(filled, capsys, end):
+    """In a comment of LaTeX, a heading or an item of Markdown a new line would be obeyed."""
+    table, cells = filled
+
+    def texts(end):
+        said = f"a{end}\\input{{/etc/passwd}}{end}# b"
+        scale = dataclasses.replace(
+            table.scales["paper"], note=said, heads=Heads({"fair": said}, {"small n": said})
+        )
+        other = dataclasses.replace(
+            table, id=f"toy/co{end}ins}}\\input{{x", title=said, about=said, reading=(said,),
+            scales={"paper": scale}, foreign=True, file=said,
+            rows=(dataclasses.replace(table.rows[0], note=said, not_target=said),),
+            metrics={"mean": dataclasses.replace(table.metrics["mean"], label=said, unit=said)},
+        )  # fmt: skip
+        claims = [{"id": "x", "text": said, "holds": True, "detail": said, "in_print": said}]
+        made = {"run_commits": [said], "hardware": [said], "outdated_runs": [said], "n_runs": 1}
+        view = view_of(
+            other, [dataclasses.replace(cells[0], paper=said, note=said)], claims=claims,
+            provenance=made, overrides=[said],
+        )  # fmt: skip
+        return to_latex(view), to_markdown(view)
+
+    for text, plain in zip(texts(end), texts(" "), strict=True):
+        assert len(text.splitlines()) == len(plain.splitlines()), text
+    latex = texts(end)[0]
+    obeyed = [line for line in latex.splitlines() if "\\input" in line and line[0] != "%"]
+    assert not obeyed and "\\label{tab:toy-co-ins-input-x-paper}" in latex
+
+
 def test_an_ascii_terminal_gets_ascii(filled, capsys, monkeypatch):
     table, cells = filled
     monkeypatch.setattr(Console, "encoding", property(lambda self: "ascii"))

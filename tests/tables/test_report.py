@@ -58,10 +58,10 @@ def test_the_overview_separates_paper_setting_and_miniature(project):
     (project / "README.md").write_text("<!-- tables -->\n<!-- /tables -->\n")
     assert main(["report", "--readme"]) == 0
     head, _, row = (project / "README.md").read_text().splitlines()[1:4]
-    assert head.split(" | ")[-3:] == ["paper setting", "medium", "miniature |"]
-    paper, medium, miniature = row.split(" | ")[-3:]
+    assert head.split(" | ")[-4:] == ["paper setting", "own setting", "medium", "miniature |"]
+    paper, own, medium, miniature = row.split(" | ")[-4:]
     assert "[paper](reproduce/toy/RESULTS.md#coins-paper): 2 of 5 cells; 2 ≈" in paper
-    assert "claims: 2 open" in paper and medium == "–"
+    assert "claims: 1 open, 1 not judged" in paper and own == medium == "–"
     assert "[small]" in miniature and "claims" not in miniature and "≈" not in miniature
 
 

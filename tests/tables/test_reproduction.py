@@ -19,7 +19,7 @@ def test_one_command_makes_the_table_and_all_its_files(project, capsys):
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
     shown = capsys.readouterr().out
     assert "Smoke run of: Toy (smoke scale)" in shown and "paper 0.50" not in shown
-    assert "○ The fair coin" in shown and "smoke: not judged" in shown
+    assert "○ The fair coin" in shown and "not at smoke" in shown
     assert max(map(len, shown.splitlines()[:-1])) <= 100
     record = table_json(project)
     assert record["table"] == "toy/coins" and record["scale"] == "smoke"
@@ -195,6 +195,9 @@ def test_the_table_grows_while_runs_end(project, monkeypatch):
 def test_small_is_compared_and_its_claims_are_decided(project, capsys):
     assert main(["table", "toy/coins"]) == 0
     record = table_json(project, "small")
+    assert [claim["holds"] for claim in record["claims"]] == [None, None]  # two seeds, t = 8
+    assert main(["table", "toy/coins", "seeds=5"]) == 0
+    record = table_json(project, "small")
     assert [claim["holds"] for claim in record["claims"]] == [True, None]
     verdicts = {(c["row"], c["column"]): c["verdict"] for c in record["cells"]}
     assert verdicts["fair", "large n"] == "match" and verdicts["biased", "small n"] == "worse"
@@ -228,10 +231,10 @@ def test_figures_are_drawn_from_the_runs_and_only_when_they_change(project):
 
 def test_a_figure_without_a_function_is_named(project, capsys):
     table = project / "reproduce/toy/coins.yaml"
-    nothing = "figures: [{name: c, _target_: jumpbench.nothing.at_all}]"
+    nothing = "figures: [{name: c, _target_: jumpbench.methods.sgdd.figures.at_all}]"
     table.write_text(table.read_text().replace("figures: []", nothing))
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 2
-    assert "figure 'c' names no function" in capsys.readouterr().err
+    assert "figure 'c': jumpbench.methods.sgdd.figures has no" in capsys.readouterr().err
 
 
 def test_data_says_which_file_to_put_where(project, capsys, monkeypatch):

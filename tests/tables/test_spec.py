@@ -48,6 +48,7 @@ MISTAKES = [
     ("seeds: 2, compare: true", "seeds: 2, compare: abc", "compare"),
     ("seeds: 2, compare: true", "seeds: three", "seeds"),
     ("seeds: 2, compare: true", "seeds: 0", "seeds"),
+    ("seeds: 2, compare: true", "only_metrics: [median]", "unknown metric 'median'"),
     ("seeds: 2, compare: true", "heads: {rows: {fare: x}}", "unknown row 'fare'"),
     ("experiment: toy/coin\n", "", "row 'fair' has no experiment"),
     ("rows:\n", "rows: none\nrowz:\n", "rows"),
@@ -56,7 +57,7 @@ MISTAKES = [
     ("vars: {n: 4000}", "vars: [1]", "vars"),
     ("vars: {n: 4000}", "vars: {n: [4000]}", "vars.n"),
     ("cost: A", "cost: A\nverdict: {sigma: 2}", "verdict"),
-    ("{id: lowest,", "{id: lowest, scales: [tiny],", "scales[0]"),
+    ("{id: lowest,", "{id: lowest, scales: {tiny: it is},", "scales.tiny"),
     ("text: The fair coin is lowest.", "text: [1]", "text"),
     ("reason: no numbers", "reason: null", "needs a check"),
     ("better: lower", "better: lowest", "better"),
@@ -113,6 +114,8 @@ def test_a_table_may_have_any_of_the_four_scales(tmp_path):
     assert [name for name in SCALES if table.scales[name].judged] == ["small", "medium", "paper"]
     table = parse("toy/t", written(tmp_path, ", compare: true", ""))
     assert table.scales["small"].kind == "miniature" and not table.scales["small"].judged
+    table = parse("toy/t", written(tmp_path, ", compare: true", ", decides: true"))
+    assert table.scales["small"].kind == "own setting" and table.scales["small"].judged
     table = parse("toy/t", written(tmp_path, "  smoke: {note: one seed, seeds: 1}\n"))
     assert "smoke" not in table.scales
 

@@ -8,7 +8,7 @@ import torch
 import toys
 
 from jumpbench.cli import main
-from jumpbench.tables.divergence import not_finite
+from jumpbench.tables.divergence import largest_entries
 from jumpbench.tables.plan import plan_run
 
 
@@ -59,6 +59,27 @@ def test_training_that_turns_not_finite_fails_with_its_step(walk, monkeypatch, c
     assert saved["global_step"] == 8 and saved["state_dict"]["position"].isfinite().all()
 
 
+@pytest.mark.parametrize("size", [1e30, 5e14, 5e8])
+def test_training_with_absurd_weights_fails_with_its_step(walk, monkeypatch, capsys, size):
+    """Finite ones; no checkpoint has them, and no run that needs these weights is made."""
+    whole = Meets.training_step
+
+    def training_step(self, batch, index):
+        if self.global_step == 9:
+            self.position.data[2] = size
+        return whole(self, batch, index)
+
+    monkeypatch.setattr(Meets, "training_step", training_step)
+    status, run = walk("checkpoint_every=4")
+    assert status == 1 and not (run.folder / "metrics.json").exists()
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "training diverged by step 12: " in shown  # of 1e30 the loss is infinite, too
+    assert "1 of 1 weight tensors are above 1e+06" in shown
+    assert json.loads((run.folder / "error.json").read_text())["kind"] == "Diverged"
+    saved = torch.load(run.folder / "checkpoints/last.ckpt", weights_only=True)
+    assert saved["global_step"] == 8 and saved["state_dict"]["position"].abs().max() < 10
+
+
 def test_it_fails_before_the_test_at_the_latest(walk, monkeypatch, capsys):
     poison(monkeypatch, 18, float("nan"))
     status, _ = walk("checkpoint_every=400", "checkpoint_minutes=0")
@@ -92,11 +113,10 @@ def test_a_loss_that_is_not_finite_fails_though_weights_are(walk, monkeypatch, c
 
 def test_large_weights_are_finite():
     module = torch.nn.Linear(2, 2)
-    assert not_finite(module) == 0
     module.weight.data.fill_(3e38)  # the sum of squares overflows
-    assert not_finite(module) == 0
+    assert largest_entries(module)[0] == 3e38 and largest_entries(module).isfinite().all()
     module.bias.data[1] = float("nan")
-    assert not_finite(module) == 1
+    assert largest_entries(module).isnan().tolist() == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def datasets() -> dict[str, Dataset]:
             name="tsp",
             about="Euclidean TSP test instances with optimal or near-optimal tours",
             files=("tsp_10_test_exact.txt", "tsp20_test.txt", "tsp50_test.txt", "tsp100_test.txt"),
-            source="see data/README.md; no public address, put the files there yourself",
+            source="the repositories that data/README.md names (put the files there yourself)",
             licence="not stated",
             used_by=("symmetric_diffusers",),
             verifier="jumpbench.data.tsp:verify",
@@ -100,7 +100,9 @@ def datasets() -> dict[str, Dataset]:
             name="lakh_pianoroll",
             about="monophonic melodies, arrays (n, 256) with values 0..128 (Campbell et al. 2022)",
             files=("train.npy", "test.npy"),
-            source="see data/README.md; no public address, put the files there yourself",
+            source="the folder that the README of https://github.com/andrew-cr/tauLDR names: "
+            "https://www.dropbox.com/scl/fo/zmwsav82kgqtc0tzgpj3l/h?rlkey=k6d2bp73k4ifavcg9ldjhgu0s"
+            " (fetch it yourself)",
             licence="not stated",
             used_by=("sgdd",),
             verifier="jumpbench.data.melodies:verify_pianoroll",
@@ -109,7 +111,10 @@ def datasets() -> dict[str, Dataset]:
             name="gosai",
             about="enhancers of 200 letters, activities in three cell lines (Gosai et al. 2023)",
             files=("gosai_all.csv", "dataset.csv", "accessibility.csv"),
-            source="see data/README.md; no public address, put the files there yourself",
+            source="the archive that the README of https://github.com/ChenyuWang-Monica/DRAKES "
+            "names: https://www.dropbox.com/scl/fi/zi6egfppp0o78gr0tmbb1/DRAKES_data.zip"
+            "?rlkey=yf7w0pm64tlypwsewqc01wmfq&dl=1 (fetch it yourself; data/README.md says which "
+            "file of it goes where)",
             licence="not stated",
             used_by=("sgdd",),
             verifier="jumpbench.data.enhancers:verify_gosai",
@@ -122,6 +127,25 @@ def datasets() -> dict[str, Dataset]:
             licence="CC BY-NC-SA 4.0",
             used_by=("sgdd",),
             verifier="jumpbench.data.pictures:verify_ffhq",
+        ),
+        Dataset(
+            name="inception",
+            about="weights of the network of FID and Inception score (torch-fidelity's port)",
+            files=("weights-inception-2015-12-05-6726825d.pth",),
+            source="https://github.com/toshas/torch-fidelity/releases/tag/v0.2.0 (downloaded if "
+            "absent)",
+            licence="Apache 2.0",
+            used_by=("blackout",),
+            verifier="jumpbench.data.weights:verify_inception",
+        ),
+        Dataset(
+            name="vgg16",
+            about="ImageNet weights of the features of LPIPS (torchvision's VGG16)",
+            files=("vgg16-397923af.pth",),
+            source="https://download.pytorch.org/models/vgg16-397923af.pth (downloaded if absent)",
+            licence="BSD 3-Clause",
+            used_by=("sgdd",),
+            verifier="jumpbench.data.weights:verify_vgg16",
         ),
     )
     return {dataset.name: dataset for dataset in listed}

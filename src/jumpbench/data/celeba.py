@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumpbench.data.files import data_root
+from jumpbench.data.files import data_root, origin
 from jumpbench.errors import DataCorrupt, DataMissing
 
 FOLDER, ARCHIVE, SPLIT = "img_align_celeba", "img_align_celeba.zip", "list_eval_partition.txt"
@@ -42,6 +42,7 @@ def split_names(top: Path, train: bool) -> list[str]:
     if not path.is_file():
         raise DataMissing(
             f"celeba: put {SPLIT} and {ARCHIVE} (or its unpacked folder) into {top.absolute()}"
+            f"{origin('celeba')}"
         )
     content = path.read_bytes()
     rows = [line.split() for line in content.decode().splitlines() if line.strip()]
@@ -70,7 +71,9 @@ def _pictures(top: Path, names: list[str]) -> Iterator[bytes]:
         except (zipfile.BadZipFile, KeyError, OSError) as error:
             raise DataCorrupt(f"{archive} cannot be read ({error}): fetch it again") from error
     else:
-        raise DataMissing(f"celeba: put {ARCHIVE} or the folder {FOLDER} into {top.absolute()}")
+        raise DataMissing(
+            f"celeba: put {ARCHIVE} or the folder {FOLDER} into {top.absolute()}{origin('celeba')}"
+        )
 
 
 def _face(content: bytes, size: int, name: str) -> Tensor:

@@ -60,8 +60,16 @@ def find(dataset: str, candidates: Sequence[str], root: str | Path | None = None
                 return folder / f"{name}{suffix}"
     raise DataMissing(
         f"{dataset}: put {' or '.join(candidates)} (loose, .gz or .xz) into {folder.absolute()}, "
-        f"or set JUMPBENCH_DATA to the folder that holds {dataset}/"
+        f"or set JUMPBENCH_DATA to the folder that holds {dataset}/{origin(dataset)}"
     )
+
+
+def origin(dataset: str) -> str:
+    """``; it comes from ADDRESS``: where the catalogue says that a dataset is published."""
+    from jumpbench.data.catalog import datasets
+
+    known = datasets().get(dataset)
+    return f"; it comes from {known.source}" if known else ""
 
 
 def unpack(path: Path) -> bytes:
@@ -143,7 +151,7 @@ def download(dataset: str, file: DataFile, root: str | Path | None = None) -> Pa
 
     top = data_root(root)
     folder = top / dataset
-    reason = "no public address is known for it"
+    reason = "nothing here fetches it"
     for url in file.urls if _writable(folder) else ():
         target = _target(top, folder, file, url)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -164,6 +172,7 @@ def download(dataset: str, file: DataFile, root: str | Path | None = None) -> Pa
     others = "".join(f", or {archive} into {top.absolute()}" for archive, _ in file.archives)
     raise DataMissing(
         f"{dataset}: put {file.name} (loose, .gz or .xz) into {folder.absolute()}{others}; {reason}"
+        f"{'' if file.urls else origin(dataset)}"
     )
 
 

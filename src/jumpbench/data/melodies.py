@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumpbench.data.files import data_root, find
+from jumpbench.data.files import data_root, find, origin
 from jumpbench.data.midi import REST, melody, parse_midi
 from jumpbench.data.tokens import Batch, TokenData
 from jumpbench.errors import DataCorrupt, DataMissing
@@ -108,7 +108,9 @@ def read_nottingham(root: str | Path | None = None) -> list[Tensor]:
     """
     path = data_root(root) / "music" / "nottingham.tar.xz"
     if not path.is_file():
-        raise DataMissing(f"music: put nottingham.tar.xz into {path.parent.absolute()}")
+        raise DataMissing(
+            f"music: put nottingham.tar.xz into {path.parent.absolute()}{origin('music')}"
+        )
     files: dict[str, bytes] = {}
     try:
         with tarfile.open(path) as archive:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumpbench.data.files import data_root
+from jumpbench.data.files import data_root, origin
 from jumpbench.errors import DataCorrupt, DataMissing
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
@@ -25,6 +25,7 @@ def picture_files(folder: str, root: str | Path | None = None) -> list[Path]:
     if not found:
         raise DataMissing(
             f"{folder}: put the pictures (png or jpg, in subfolders or not) into {top.absolute()}"
+            f"{origin(folder)}"
         )
     return found
 

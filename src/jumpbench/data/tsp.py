@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from jumpbench.data.files import DataFile, data_root, located, read
+from jumpbench.data.files import DataFile, data_root, located, origin, read
 from jumpbench.data.lists import Batch, EpochOrder, ListData, take_rows
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.seeding import make_generator
@@ -139,7 +139,7 @@ def _load(names: tuple[str, ...], length: int, root: str | None) -> tuple[Tensor
             return parse_tsp(text, length, name)
     raise DataMissing(
         f"tsp: put {' or '.join(names)} (loose, .gz or .xz) into "
-        f"{(data_root(root) / 'tsp').absolute()}; no public address is known for them"
+        f"{(data_root(root) / 'tsp').absolute()}{origin('tsp')}"
     )
 
 

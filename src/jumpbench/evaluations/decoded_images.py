@@ -1,5 +1,6 @@
 """Codes of images, decoded, against the true images."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from torch import Tensor
 
 from jumpbench.artifacts import load_artifacts, load_weights
 from jumpbench.data.files import socket_timeout
+from jumpbench.data.weights import VGG16, as_torch_hub
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.evaluations.extras import ExtraMeans
@@ -79,8 +81,8 @@ class PerceptualDistance(Evaluation):
     """Results: ``lpips``, the mean learned perceptual distance of a run's ``images`` to its
     ``truth``, and ``lpips_std`` over images: torchmetrics' LPIPS on images in [0, 1].
 
-    Its linear layers come with torchmetrics; the features are those of VGG16, trained on ImageNet,
-    which torchvision fetches.
+    Its linear layers come with torchmetrics; the features are those of VGG16, trained on ImageNet
+    (:data:`jumpbench.data.weights.VGG16`).
 
     Args:
         folder: of the run whose images are judged.
@@ -118,12 +120,16 @@ def perceptual_metric(network: str) -> Any:
     """torchmetrics' LPIPS for images in [0, 1]; raises DataMissing without its weights."""
     from torchmetrics.image.lpip import LearnedPerceptualImagePatchSimilarity
 
-    try:
-        with socket_timeout(PATIENCE_SECONDS):
+    with ExitStack() as stack:
+        if network == "vgg":
+            stack.enter_context(as_torch_hub(VGG16.obtain()))
+        stack.enter_context(socket_timeout(PATIENCE_SECONDS))
+        try:
             return LearnedPerceptualImagePatchSimilarity(network, normalize=True).eval()
-    except (OSError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise DataMissing(
-            f"lpips: the {network} features are not here and cannot be fetched ({reason}); put "
-            f"torchvision's ImageNet weights of it into {Path(torch.hub.get_dir()) / 'checkpoints'}"
-        ) from None
+        except (OSError, RuntimeError) as error:
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise DataMissing(
+                f"lpips: the {network} features are not here and cannot be fetched ({reason}); put "
+                "torchvision's ImageNet weights of it into "
+                f"{Path(torch.hub.get_dir()) / 'checkpoints'}"
+            ) from None

@@ -17,7 +17,9 @@ class GraphEvaluation(Evaluation):
 
     Results: ``size``, the mean over graphs of each graph's first solution; ``size_mean``, of all
     its solutions; ``size_best``, of its best one; ``size_error``, standard error of ``size`` over
-    graphs; ``feasible``, the share of states that needed no repair. With the optimum also
+    graphs; ``feasible``, the share of states that needed no repair; of the states before repair,
+    where they are among the extras, the mean ``conflicts`` and the mean ``objective`` log rho /
+    beta. With the optimum also
     ``optimum``, the relative drops in percent, ``drop``, ``drop_mean`` and ``drop_best``, and
     ``ratio_error``, the paired standard error of ``drop``.
 
@@ -36,14 +38,16 @@ class GraphEvaluation(Evaluation):
 
     def reset(self) -> None:
         self._sizes: list[Tensor] = []
-        self._feasible: list[Tensor] = []
+        self._states: dict[str, list[Tensor]] = {}
         self._nodes: list[Tensor] = []
         self._edges: list[Tensor] = []
 
     def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
         graphs = len(kept["nodes"])
         self._sizes.append(draws.extras["size"].double().view(graphs, -1))
-        self._feasible.append(draws.extras["feasible"].double())
+        for name in ("feasible", "conflicts", "objective"):
+            if name in draws.extras:
+                self._states.setdefault(name, []).append(draws.extras[name].double())
         self._nodes.append(kept["nodes"])
         self._edges.append(kept["edges"])
 
@@ -54,7 +58,7 @@ class GraphEvaluation(Evaluation):
         }  # fmt: skip
         values = {name: float(value.mean()) for name, value in by_name.items()}
         values["size_error"] = float(sizes[:, 0].std()) / len(sizes) ** 0.5
-        values["feasible"] = float(torch.cat(self._feasible).mean())
+        values |= {name: float(torch.cat(v).mean()) for name, v in self._states.items()}
         values["n_graphs"] = float(len(sizes))
         if self.optimum is not None:
             best = self._best()

@@ -1,12 +1,14 @@
 """Judging generated images by a classifier that the suite trains, and by Inception features."""
 
 import math
+from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from jumpbench.artifacts import load_artifacts, load_weights
+from jumpbench.data.weights import INCEPTION
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.metrics.frechet import (
@@ -15,6 +17,7 @@ from jumpbench.metrics.frechet import (
     inception_score,
     nearest_hamming,
 )
+from jumpbench.metrics.images import contrast_distance, grey_distance
 from jumpbench.networks.image_classifier import ImageClassifier
 from jumpbench.samplers.draws import Draws
 
@@ -32,8 +35,10 @@ class ImageScores(Evaluation):
       of the Inception score on the classifier's probabilities;
     - ``nearest_hamming`` (binary images): mean number of pixels that differ from the nearest
       training image; ``mean``: mean pixel over M; ``black``: share of images without any lit pixel;
-    - ``bound``, ``bound_error``, ``bits_per_dim``: mean of the draws' ``bound`` in nats per image,
-      its standard error over images, and in bits per site.
+    - ``grey_distance``, ``contrast_distance`` (M > 1): Wasserstein-1 distances, in counts, of the
+      histograms of pixels and of neighbours' differences to those of training images;
+    - ``bound``, ``bits_per_dim``: mean of the draws' ``bound`` in nats per image, and in bits per
+      site; ``bound_error``, ``bits_per_dim_error``: their standard errors over images.
 
     Args:
         classifier: the network, without weights.
@@ -80,6 +85,10 @@ class ImageScores(Evaluation):
         if self.classifier.maximum == 1 and len(reference["nearest"]):
             distances = nearest_hamming(images, reference["nearest"])
             values["nearest_hamming"] = float(distances.double().mean())
+        if self.classifier.maximum > 1 and len(reference["nearest"]):
+            for distance in (grey_distance, contrast_distance):
+                value = distance(images, reference["nearest"], self.classifier.maximum)
+                values[distance.__name__] = value
         return values | self._likelihood(images[0].numel())
 
     def artifacts(self) -> dict[str, Any]:
@@ -94,8 +103,10 @@ class ImageScores(Evaluation):
         bounds = torch.cat(self._bounds)
         mean = float(bounds.mean())
         error = float(bounds.std() / len(bounds) ** 0.5) if len(bounds) > 1 else math.nan
+        bits = sites * math.log(2)
         return {
-            "bound": mean, "bound_error": error, "bits_per_dim": mean / (sites * math.log(2)),
+            "bound": mean, "bound_error": error,
+            "bits_per_dim": mean / bits, "bits_per_dim_error": error / bits,
         }  # fmt: skip
 
     def _load(self, images: Tensor) -> dict[str, Any]:
@@ -123,13 +134,18 @@ class InceptionScores(Evaluation):
     Args:
         reference: folder of the run that holds the training images' moments.
         scale: pixels are multiplied by it (255 for binary images; the paper's scaling is unknown).
+        weights: file of the Inception network; without it :data:`~jumpbench.data.weights.INCEPTION`
+            is looked for.
 
     Raises:
         DataMissing: torch-fidelity or its weights are not here.
     """
 
-    def __init__(self, reference: str, scale: int = 1, batch_size: int = 250) -> None:
+    def __init__(
+        self, reference: str, scale: int = 1, batch_size: int = 250, weights: str | None = None
+    ) -> None:
         self.reference, self.scale, self.batch_size = reference, scale, batch_size
+        self.weights = weights
         self.reset()
 
     def reset(self) -> None:
@@ -139,7 +155,9 @@ class InceptionScores(Evaluation):
         self._images.append(draws.samples.to(torch.uint8))
 
     def results(self) -> dict[str, float]:
-        features, probabilities = inception(torch.cat(self._images), self.scale, self.batch_size)
+        features, probabilities = inception(
+            torch.cat(self._images), self.scale, self.batch_size, self.weights
+        )
         moments = FeatureMoments()
         moments.update(features)
         reference = load_artifacts(self.reference)
@@ -152,22 +170,18 @@ class InceptionScores(Evaluation):
 
 
 @torch.no_grad()
-def inception(images: Tensor, scale: int = 1, batch_size: int = 250) -> tuple[Tensor, Tensor]:
+def inception(
+    images: Tensor, scale: int = 1, batch_size: int = 250, weights: str | None = None
+) -> tuple[Tensor, Tensor]:
     """Features (N, 2048) and class probabilities (N, 1008) of images uint8 (N, 1 or 3, H, W).
+
+    The network is torch-fidelity's port of the one that FID was defined with.
 
     Raises:
         DataMissing: torch-fidelity or its weights are not here.
+        DataCorrupt: the weights are not the published ones.
     """
-    try:
-        from torch_fidelity.feature_extractor_inceptionv3 import FeatureExtractorInceptionV3
-
-        network = FeatureExtractorInceptionV3("inception", ["2048", "logits_unbiased"])
-    except Exception as error:  # not installed, or its weights cannot be fetched
-        raise DataMissing(
-            "FID and Inception score need torch-fidelity and its Inception weights: "
-            "pip install 'jumpbench[fid]' where the network allows it to fetch "
-            f"pt_inception-2015-12-05-6726825d.pth ({type(error).__name__})"
-        ) from None
+    network = _inception_network(str(INCEPTION.obtain(weights)))
     device = "cuda" if torch.cuda.is_available() else "cpu"
     network = network.to(device).eval()
     features, probabilities = [], []
@@ -177,3 +191,15 @@ def inception(images: Tensor, scale: int = 1, batch_size: int = 250) -> tuple[Te
         features.append(found.double().cpu())
         probabilities.append(logits.double().softmax(-1).cpu())
     return torch.cat(features), torch.cat(probabilities)
+
+
+@cache
+def _inception_network(weights: str) -> Any:
+    """The network, read once a process."""
+    try:
+        from torch_fidelity.feature_extractor_inceptionv3 import FeatureExtractorInceptionV3
+    except ImportError as error:
+        raise DataMissing(
+            f"FID and Inception score need torch-fidelity ({error}); install the extra 'fid'"
+        ) from None
+    return FeatureExtractorInceptionV3("inception", ["2048", "logits_unbiased"], weights)

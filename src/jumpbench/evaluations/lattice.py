@@ -14,7 +14,7 @@ from jumpbench.samplers.weights import effective_sample_size, log_normaliser
 from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
-from jumpbench.targets.kaufman import ising_torus
+from jumpbench.targets.kaufman import IsingTorus, ising_torus
 from jumpbench.targets.lattice import is_lattice
 
 
@@ -29,7 +29,9 @@ class TargetEvaluation(Evaluation):
     - with true samples: :func:`~jumpbench.metrics.lattice.lattice_metrics` of an Ising or Potts
       model, :func:`~jumpbench.metrics.states.state_metrics` of any other target;
     - of an Ising torus without field: ``exact_energy_error``, |mean energy - Kaufman's value| per
-      site, and ``exact_energy_error_floor``, its mean for as many perfect samples;
+      site, and ``exact_energy_error_floor``, its mean for as many perfect samples; of log-weights
+      also ``log_z_minus_exact``: about -log k of a sampler that has one of k equal modes, since
+      weights of states that it never draws are never seen;
     - with ``exact_energies``: ``energy_per_site``, and ``energy_tv``, the total variation of the
       energies' law from the enumerated one. With n perfect samples and K levels it is still about
       sqrt(K / (2 pi n)).
@@ -73,11 +75,15 @@ class TargetEvaluation(Evaluation):
             values["ess"] = float(effective_sample_size(weights))
             log_z, error = log_normaliser(weights)
             values |= {"log_z": float(log_z), "log_z_error": float(error)}
+        exact = self._kaufman()
         truth = self._truth()
         if truth is not None:
             metrics = lattice_metrics if is_lattice(self.target) else state_metrics
             values |= metrics(self.target, draws.samples, truth, replicates=self.replicates)
-        values |= self._against_kaufman(draws.samples)
+        if exact is not None:
+            values |= self._against_kaufman(draws.samples, exact)
+            if "log_z" in values:
+                values["log_z_minus_exact"] = values["log_z"] - exact.log_z
         if self.exact_energies:
             values |= self._against_enumeration(draws.samples)
         return values
@@ -87,18 +93,22 @@ class TargetEvaluation(Evaluation):
             return self.ground_truth
         return load_artifacts(self.ground_truth)["samples"]
 
-    def _against_kaufman(self, x: Tensor) -> dict[str, float]:
+    def _kaufman(self) -> IsingTorus | None:
+        """Exact thermodynamics of an Ising torus without field; None of any other target."""
         target = self.target
         if (
             not isinstance(target, Ising)
             or target.external_field
             or target.beta * target.coupling <= 0
         ):
-            return {}
+            return None
         with torch.inference_mode(False), torch.enable_grad():  # energies are derivatives of log Z
-            exact = ising_torus(target.size, target.beta, target.coupling)
-        error = abs(float(energies(target, x).mean()) - exact.mean_energy) / target.length
-        floor = exact.std_energy * (2 / (torch.pi * len(x))) ** 0.5 / target.length
+            return ising_torus(target.size, target.beta, target.coupling)
+
+    def _against_kaufman(self, x: Tensor, exact: IsingTorus) -> dict[str, float]:
+        length = self.target.length
+        error = abs(float(energies(self.target, x).mean()) - exact.mean_energy) / length
+        floor = exact.std_energy * (2 / (torch.pi * len(x))) ** 0.5 / length
         return {"exact_energy_error": error, "exact_energy_error_floor": floor}
 
     def _against_enumeration(self, x: Tensor) -> dict[str, float]:

@@ -37,7 +37,7 @@ class Thermodynamics(Evaluation):
 
     def reset(self) -> None:
         self._batches: list[dict[str, float]] = []
-        self._weights: list[Tensor] = []
+        self._weights: dict[str, list[Tensor]] = {}
         self._energies: list[Tensor] = []
 
     def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
@@ -54,10 +54,9 @@ class Thermodynamics(Evaluation):
             if weights is not None:
                 found = self._of(weights.double(), log_prob)
                 values |= {f"{prefix}{name}": value for name, value in found.items()}
+                self._weights.setdefault(prefix, []).append(weights.double())
         self._batches.append(values)
         self._energies.append(log_prob)
-        if draws.log_weights is not None:
-            self._weights.append(draws.log_weights)
 
     @property
     def _exact(self) -> Any:
@@ -88,10 +87,10 @@ class Thermodynamics(Evaluation):
         exact = self._per_site(self._exact.log_z, self._exact.mean_log_prob)
         exact |= {"log_z": self._exact.log_z, "ess": 1.0, "mean_spin": self._exact.mean_spin}
         values |= {f"exact_{name}": value for name, value in exact.items()}
-        if self._weights:
-            log_z, error = (float(v) for v in log_normaliser(torch.cat(self._weights).double()))
-            values |= {"log_z": log_z, "log_z_error": error}
-            values["log_z_deviation"] = abs(log_z - self._exact.log_z)
+        for prefix, weights in self._weights.items():
+            log_z, error = (float(v) for v in log_normaliser(torch.cat(weights)))
+            values |= {f"{prefix}log_z": log_z, f"{prefix}log_z_error": error}
+            values[f"{prefix}log_z_deviation"] = abs(log_z - self._exact.log_z)
         away = abs(values["mean_energy"] - values["exact_internal_energy"])
         values["mean_energy_deviation"] = away
         for name in ("free_energy", "internal_energy", "entropy"):

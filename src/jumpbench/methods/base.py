@@ -93,7 +93,9 @@ class Method(LightningModule, ABC):
     def test_generator(self, number: int) -> torch.Generator:
         """The generator of test batch ``number``, the same on every process.
 
-        Named after the class: methods that are compared must not share their numbers.
+        Common random numbers: runs of one seed whose methods are of one class draw the same ones.
+        So methods are compared in pairs of runs of one seed (:mod:`jumpbench.tables.comparisons`),
+        which is right whatever they share.
         """
         return make_generator(self.seed, "test", type(self).__name__, number, device=self.device)
 

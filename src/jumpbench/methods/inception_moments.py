@@ -18,6 +18,7 @@ class InceptionMoments(Method):
     Args:
         images: the DataModule.
         scale: pixels are multiplied by it.
+        weights: file of the Inception network, if not where it is looked for.
         options: of :class:`~jumpbench.methods.base.Method`.
 
     Raises:
@@ -26,14 +27,16 @@ class InceptionMoments(Method):
 
     keep_samples = False
 
-    def __init__(self, images: CountData, scale: int = 1, **options: Any) -> None:
+    def __init__(
+        self, images: CountData, scale: int = 1, weights: str | None = None, **options: Any
+    ) -> None:
         super().__init__(**options)
-        self.images, self.scale = images, scale
+        self.images, self.scale, self.weights = images, scale, weights
 
     def draw(self, batch: Tensor, generator: torch.Generator) -> Draws:
         moments = FeatureMoments()
         for part in self.images.table("train").split(5000):
-            moments.update(inception(part, self.scale)[0])
+            moments.update(inception(part, self.scale, weights=self.weights)[0])
         self._moments = moments
         return Draws(torch.zeros(1, dtype=torch.long))
 

@@ -87,10 +87,15 @@ def has_spins(target: LatticeTarget) -> bool:
     return hasattr(target, "spins")
 
 
-def _mode_weights(fractions: Tensor) -> Tensor:
-    """Share of configurations that each symbol dominates, ties divided equally; ``(N,)``."""
+def dominating_symbols(fractions: Tensor) -> Tensor:
+    """1 at the most frequent symbol of a configuration, ties divided equally; ``(B, N)``."""
     winners = (fractions == fractions.amax(-1, keepdim=True)).double()
-    return (winners / winners.sum(-1, keepdim=True)).mean(0)
+    return winners / winners.sum(-1, keepdim=True)
+
+
+def mode_imbalance(modes: Tensor) -> Tensor:
+    """Total variation of the law of the dominating symbol from uniform; modes ``(B, N)``."""
+    return (modes.mean(0) - 1 / modes.shape[1]).abs().sum() / 2
 
 
 def _common_errors(a: LatticeStatistics, b: LatticeStatistics) -> dict[str, Tensor]:
@@ -98,7 +103,7 @@ def _common_errors(a: LatticeStatistics, b: LatticeStatistics) -> dict[str, Tens
         "correlation_error": (a.correlation.mean(0) - b.correlation.mean(0)).abs().mean(),
         "energy_w2": wasserstein2(a.energy, b.energy),
         "energy_error": (a.energy.mean() - b.energy.mean()).abs(),
-        "mode_imbalance": (_mode_weights(a.fractions) - 1 / a.fractions.shape[1]).abs().sum() / 2,
+        "mode_imbalance": mode_imbalance(dominating_symbols(a.fractions)),
     }
 
 
@@ -172,7 +177,7 @@ def lattice_metrics(
         for name, value in errors(*(b[index] for index in draws)).items():
             floors[name] += value / replicates
     if has_spins(target):
-        values["positive_mode_weight"] = _mode_weights(a.fractions)[1]
+        values["positive_mode_weight"] = dominating_symbols(a.fractions)[:, 1].mean()
     for prefix, statistics in (("", a), ("true_", b)):
         values |= {f"{prefix}{k}": v for k, v in _order(statistics, has_spins(target)).items()}
     values |= {f"{name}_floor": value for name, value in floors.items()}

@@ -19,7 +19,8 @@ class StreamAttention(nn.Module):
 
     c_i = (f_i + b_i) / sqrt 2 + e_t makes the queries, f_j + e_t and b_j + e_t keys and values,
     all after the same layer norm; a position table that all heads share is added to queries and
-    keys.
+    keys. The result passes two layer norms in a row, of their own weights each, before the
+    perceptron, as in the released code.
     """
 
     def __init__(self, hidden: int, heads: int, length: int) -> None:
@@ -31,6 +32,7 @@ class StreamAttention(nn.Module):
         self.key = nn.Linear(hidden, hidden)
         self.value = nn.Linear(hidden, hidden)
         self.out = nn.Linear(hidden, hidden)
+        self.perceptron_norm = nn.LayerNorm(hidden)
         self.perceptron = nn.Sequential(
             nn.LayerNorm(hidden),
             nn.Linear(hidden, 4 * hidden),
@@ -51,7 +53,7 @@ class StreamAttention(nn.Module):
             mask = mask.to(v.dtype)
         mixed = functional.scaled_dot_product_attention(q.to(v.dtype), k.to(v.dtype), v, mask)
         centre = centre + self.out(mixed.transpose(1, 2).flatten(2))
-        return centre + self.perceptron(centre)
+        return centre + self.perceptron(self.perceptron_norm(centre))
 
     def _split(self, u: Tensor) -> Tensor:
         return u.unflatten(-1, (self.heads, -1)).transpose(1, 2)

@@ -8,7 +8,7 @@ so the rates *into* ``x`` are read off at ``x`` itself: ``relu(-F_t(x)[i, n])`` 
 jump back from ``x^{i<-n}``. Both networks here compute hollow features ``H[i]`` that do not see
 ``x^i`` and read out
 
-    F_t(x)[i, n] = (1 + t) <w[n] - w[x^i], H_t(x)[i]>,
+    F_t(x)[i, n] = c(t) <w[n] - w[x^i], H_t(x)[i]>,   c(t) = 1 + t, or 1,
 
 which is antisymmetric for any number of symbols ``N``, and zero at ``n = x^i``.
 For ``N = 2`` the readout is ``x^i`` (as a spin) times a linear form, as in the original.
@@ -27,27 +27,51 @@ from jumpbench.networks.lattice_transformer import lattice_size
 
 
 class AntisymmetricReadout(nn.Module):
-    """``(1 + t) <w[n] - w[x^i], H[i]>``; ``w`` is ``(N, C)`` with variance ``scale^2 / (2 C)``.
+    """``<w[n] - w[x^i], H[i]>``, times ``1 + t`` if it is ``growing``.
 
-    At ``scale = 1`` the binary case's ``w[1] - w[0]`` has variance ``1 / C``, as the weights of
-    the spin network have that it stands for.
+    ``w`` is ``(N, C)`` with variance ``scale^2 / (2 C)``: at ``scale = 1`` the binary case's
+    ``w[1] - w[0]`` has variance ``1 / C``, as the weights of the spin network have that it stands
+    for.
     """
 
-    def __init__(self, n_states: int, channels: int, scale: float = 1.0) -> None:
+    def __init__(
+        self, n_states: int, channels: int, scale: float = 1.0, growing: bool = True
+    ) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.randn(n_states, channels) * scale / (2 * channels) ** 0.5)
+        self.growing = growing
 
     def forward(self, x: Tensor, t: Tensor, hollow: Tensor) -> Tensor:
         """``x`` (B, D), ``t`` (B,), ``hollow`` (B, D, C) to (B, D, N)."""
         score = hollow @ self.weight.T
         score = score - score.gather(-1, x.unsqueeze(-1))
-        return (1 + t)[:, None, None] * score
+        return (1 + t)[:, None, None] * score if self.growing else score
+
+
+class HollowConvolution(nn.Module):
+    """Circular convolution (B, C', L, L) to (B, C, L, L) of all channels, whose centre weighs 0.
+
+    ``weight (C, C', k, k)``, initially uniform within ``1 / (k sqrt(C'))``, as torch's own.
+    """
+
+    keep: Tensor
+
+    def __init__(self, inputs: int, channels: int, kernel_size: int) -> None:
+        super().__init__()
+        bound = 1 / (kernel_size * inputs**0.5)
+        shape = (channels, inputs, kernel_size, kernel_size)
+        self.weight = nn.Parameter(torch.empty(shape).uniform_(-bound, bound))
+        self.register_buffer("keep", off_centre(kernel_size), persistent=False)
+
+    def forward(self, values: Tensor) -> Tensor:
+        padded = padded_circularly(values, self.keep.shape[-1])
+        return functional.conv2d(padded, self.weight * self.keep)
 
 
 class OffCentreConvolution(nn.Module):
-    """Circular depthwise convolution whose weights, or their centre, never see the centre site.
+    """Circular depthwise convolution with weights of every site's own, whose centre weighs 0.
 
-    ``kernels`` (B, C, k*k, D) are the weights at every site, ``values`` (B, C, L, L) the summands.
+    ``kernels`` (B, C, k*k, D) are the weights, ``values`` (B, C or 1, L, L) the summands.
     """
 
     keep: Tensor
@@ -55,32 +79,44 @@ class OffCentreConvolution(nn.Module):
     def __init__(self, kernel_size: int) -> None:
         super().__init__()
         self.kernel_size = kernel_size
-        keep = torch.ones(kernel_size**2)
-        keep[kernel_size**2 // 2] = 0
-        self.register_buffer("keep", keep, persistent=False)
+        self.register_buffer("keep", off_centre(kernel_size).flatten(), persistent=False)
 
     def forward(self, values: Tensor, kernels: Tensor) -> Tensor:
         batch, channels, size, _ = values.shape
-        pad = self.kernel_size // 2
-        padded = functional.pad(values, (pad, pad, pad, pad), mode="circular")
-        patches = functional.unfold(padded, self.kernel_size)
+        patches = functional.unfold(padded_circularly(values, self.kernel_size), self.kernel_size)
         patches = patches.view(batch, channels, self.kernel_size**2, size * size)
         return (kernels * patches * self.keep[:, None]).sum(2)
+
+
+def off_centre(kernel_size: int) -> Tensor:
+    """Ones (k, k) with 0 in the middle."""
+    keep = torch.ones(kernel_size, kernel_size)
+    keep[kernel_size // 2, kernel_size // 2] = 0
+    return keep
+
+
+def padded_circularly(values: Tensor, kernel_size: int) -> Tensor:
+    """(..., L, L) with what a kernel reads beyond the edges of a torus."""
+    pad = kernel_size // 2
+    return functional.pad(values, (pad, pad, pad, pad), mode="circular")
 
 
 class DynamicKernels(nn.Module):
     """Weights of the next layer at every site, made from that site's hollow features.
 
     ``kappa[c, o] = silu(sum_c' A[c, o, c'] silu(h[c']) + b1[c, o]) + b2[c, o] + m[o](t)``
-    with a small perceptron ``m`` of the time that all channels share.
+    with a small perceptron ``m`` of the time that all channels share. Initially ``A k``, ``b1`` and
+    ``b2`` are uniform within 0 and ``bound``.
     """
 
-    def __init__(self, channels: int, kernel_size: int, time_hidden: int = 64) -> None:
+    def __init__(
+        self, channels: int, kernel_size: int, time_hidden: int = 64, bound: float = 0.2
+    ) -> None:
         super().__init__()
         offsets = kernel_size**2
-        self.mix = nn.Parameter(torch.rand(channels, offsets, channels) * 0.2 / kernel_size)
-        self.inner_bias = nn.Parameter(torch.rand(channels, offsets, 1) * 0.2)
-        self.outer_bias = nn.Parameter(torch.rand(channels, offsets, 1) * 0.2)
+        self.mix = nn.Parameter(torch.rand(channels, offsets, channels) * bound / kernel_size)
+        self.inner_bias = nn.Parameter(torch.rand(channels, offsets, 1) * bound)
+        self.outer_bias = nn.Parameter(torch.rand(channels, offsets, 1) * bound)
         self.time = nn.Sequential(
             nn.Linear(1, time_hidden),
             nn.SiLU(),
@@ -99,11 +135,18 @@ class DynamicKernels(nn.Module):
 class LocallyEquivariantConvolution(nn.Module):
     """The convolutional network of LEAPS on a periodic ``L x L`` lattice (row-major sites).
 
-    Symbols become ``channels`` values per site: the spin ``2x - 1`` for ``N = 2``, a learned
-    embedding otherwise. The first layer convolves ``(1 + t)`` times them with static kernels
-    without centre; each further layer convolves the raw values again, with kernels that depend on
-    the hollow features of the site (:class:`DynamicKernels`). No layer reads the centre, so the
-    features of a site stay free of its symbol whatever the depth.
+    A symbol has values at its site: the spin ``2x - 1`` for ``N = 2``, else a learned embedding of
+    ``channels`` numbers and of norm 1 at most. The first layer convolves ``(1 + t)`` times them,
+    all channels with all, with static kernels without centre; each further layer convolves the raw
+    values again, with kernels that depend on the hollow features of the site
+    (:class:`DynamicKernels`). No layer reads the centre, so the features of a site stay free of its
+    symbol whatever the depth. The readout grows as ``1 + t`` for ``N = 2`` alone.
+
+    All this is as released, initial values too, those of spins as in the releases for spins alone.
+    Exceptions: the released first layer pads with zeros although it is declared circular (here it
+    is circular); embeddings are held to their norm whenever the network is called, all of them and
+    not only those that occur (processes of a distributed run must not drift apart), and their
+    gradient is not divided by how often they occur, which Adam would undo.
 
     Raises:
         ValueError: ``length`` is no square; a kernel is even, or larger than the lattice (it would
@@ -128,22 +171,26 @@ class LocallyEquivariantConvolution(nn.Module):
                 )
         self.size = size
         first, *rest = kernel_sizes
-        if n_states == 2:
-            spins = torch.tensor([-1.0, 1.0])[:, None].expand(2, channels).clone()
-            self.register_buffer("symbols", spins)
+        spins = n_states == 2
+        if spins:
+            self.register_buffer("symbols", torch.tensor([[-1.0], [1.0]]))
         else:
-            self.symbols = nn.Parameter(torch.randn(n_states, channels))
-        bound = 1 / first
-        self.static = nn.Parameter(torch.empty(channels, first**2, 1).uniform_(-bound, bound))
-        self.first = OffCentreConvolution(first)
-        self.kernels = nn.ModuleList(DynamicKernels(channels, k) for k in rest)
+            self.symbols = nn.Parameter(torch.randn(n_states, channels) / channels**0.5)
+        self.first = HollowConvolution(self.symbols.shape[1], channels, first)
+        bound = 0.2 if spins else 0.002
+        self.kernels = nn.ModuleList(DynamicKernels(channels, k, bound=bound) for k in rest)
         self.convolutions = nn.ModuleList(OffCentreConvolution(k) for k in rest)
-        self.readout = AntisymmetricReadout(n_states, channels, readout_scale)
+        # More symbols: weights of variance 1 / C times 0.02.
+        scale = readout_scale if spins else 0.02 * 2**0.5 * readout_scale
+        self.readout = AntisymmetricReadout(n_states, channels, scale, growing=spins)
 
     def forward(self, x: Tensor, t: Tensor) -> Tensor:
         x = x.long()
+        if isinstance(self.symbols, nn.Parameter):
+            with torch.no_grad():
+                self.symbols.renorm_(2, 0, 1.0)
         values = self.symbols[x].transpose(1, 2).unflatten(-1, (self.size, self.size))
-        hollow = (1 + t)[:, None, None] * self.first(values, self.static.unsqueeze(0))
+        hollow = self.first((1 + t)[:, None, None, None] * values).flatten(2)
         for kernels, convolution in zip(self.kernels, self.convolutions, strict=True):
             hollow = convolution(values, kernels(hollow, t))
         return self.readout(x, t, hollow.transpose(1, 2))

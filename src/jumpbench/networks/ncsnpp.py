@@ -205,4 +205,7 @@ class NCSNpp(nn.Module):
                 h = self.up_attention[str(level)](h)
             if level:
                 h = self.grow[place](h, temb)
-        return self.last(F.silu(self.last_norm(h)))
+        # Outputs reach 255, where bfloat16 knows every second integer only: the last layer is as
+        # precise as its weights, whatever the layers before it are cast to.
+        with torch.autocast(x.device.type, enabled=False):
+            return self.last(F.silu(self.last_norm(h.to(self.last.weight.dtype))))

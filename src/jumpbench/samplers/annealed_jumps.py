@@ -25,8 +25,8 @@ from jumpbench.samplers.annealed_path import (
     start_states,
 )
 from jumpbench.samplers.chain import Kernel
-from jumpbench.samplers.cost import Cost
-from jumpbench.samplers.jumps import leap, renormalise
+from jumpbench.samplers.cost import Cost, table_evaluations
+from jumpbench.samplers.jumps import Rule, leap, renormalise
 from jumpbench.targets.base import DiscreteTarget
 
 
@@ -38,9 +38,15 @@ class Ends(NamedTuple):
 
 
 LEFT_END = Ends(1.0, 0.0)
-"""As released: off by O(dt) even with exact rates, by -dt/2 (E_1 - E_0) of ``d/dt log rho``."""
+"""Off by O(dt) even with exact rates, by -dt/2 (E_1 - E_0) of ``d/dt log rho``.
+
+The rule of DNFS's released code and of LEAPS's for more than two symbols. LEAPS's step of two
+symbols changes the states in place before it weighs them: its sum has xi of t_k at the states of
+t_(k+1), which is none of the rules here.
+"""
 TRAPEZOIDAL = Ends(0.5, 0.5)
-"""Off by O(dt^2) along exact rates; one more evaluation of the flux, at the last time."""
+"""Off by O(dt^2) along exact rates, by O(dt) along others; one more evaluation of the flux, at the
+last time."""
 
 
 class Moves(Protocol):
@@ -111,11 +117,12 @@ def annealed_rollout(
     keep_path: bool = False,
     ends: Ends = LEFT_END,
     hooks: Sequence[PointHook] = (),
+    rule: Rule = renormalise,
 ) -> Rollout:
     """Simulates ``n_chains`` from the uniform law along ``times`` (K + 1, increasing from 0).
 
-    Per step: an Euler step with the rates ``relu(G)`` at its left end (rows above one are scaled to
-    one), then moves at the new time. The log weight is :func:`path_sum` of xi along the states
+    Per step: :func:`euler_step` with the rates ``relu(G)`` at its left end, then moves at the new
+    time. The log weight is :func:`path_sum` of xi along the states
     after the moves; ``E[exp(A)] -> Z_t`` as the steps shrink, whatever the flux. One evaluation of
     the flux per step gives rates and weights.
 
@@ -125,12 +132,14 @@ def annealed_rollout(
         keep_path: return the states at all times.
         ends: :data:`LEFT_END` or :data:`TRAPEZOIDAL`, which evaluates the last time too.
         hooks: called at every grid point that is evaluated.
+        rule: what becomes of expected jumps: scaled to one where they exceed it, or
+            :func:`~jumpbench.samplers.jumps.frozen`.
 
     Raises:
         ValueError: weights are NaN, since the flux or the target was.
     """
     x, mask = start_states(target, n_chains, generator), mask_of(target)
-    path, integrands, cost = [x], [], Cost()
+    path, integrands, cost, table = [x], [], Cost(), table_evaluations(target)
     n_steps = len(times) - 1
     for k in range(n_steps + (ends.right != 0)):
         t = times[k].expand(n_chains)
@@ -138,10 +147,10 @@ def annealed_rollout(
         for hook in hooks:
             hook(Point(k, t, x, field, slope))
         integrands.append(control_integrand(slope, t, field).double())
-        cost += Cost(network_evaluations=1, energy_evaluations=2, sequential_steps=k < n_steps)
+        cost += Cost(1, table, sequential_steps=k < n_steps)
         if k == n_steps:
             break
-        x = euler_step(x, (times[k + 1] - times[k]) * field.relu(), generator, mask)
+        x = euler_step(x, (times[k + 1] - times[k]) * field.relu(), generator, mask, rule)
         if moves is not None:
             x, moved = moves(target, x, times[k + 1], generator)
             cost += moved
@@ -165,14 +174,20 @@ def path_sum(integrands: Tensor, times: Tensor, ends: Ends) -> Tensor:
 
 
 def euler_step(
-    x: Tensor, expected: Tensor, generator: torch.Generator, mask: Tensor | None = None
+    x: Tensor,
+    expected: Tensor,
+    generator: torch.Generator,
+    mask: Tensor | None = None,
+    rule: Rule = renormalise,
 ) -> Tensor:
     """All sites at once: site i of x (B, D) becomes n with probability ``expected[i, n]``.
 
-    A site whose total exceeds one jumps for certain. ``expected`` (B, D, N) is 0 at the current
-    symbols, and overwritten. Sites outside ``mask`` (B, D) stay 0.
+    A site whose total exceeds one jumps for certain; by the rule
+    :func:`~jumpbench.samplers.jumps.frozen` a site jumps with probability 1 - exp(-total), in
+    proportion to ``expected``. ``expected`` (B, D, N) is 0 at the current symbols, and overwritten.
+    Sites outside ``mask`` (B, D) stay 0.
     """
     expected = expected.contiguous()
     u = torch.empty(x.shape, dtype=expected.dtype, device=x.device)
-    x = leap(expected, x, fill_uniform_(u, generator), renormalise).after
+    x = leap(expected, x, fill_uniform_(u, generator), rule).after
     return x if mask is None else x * mask

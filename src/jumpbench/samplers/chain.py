@@ -22,13 +22,12 @@ class ChainInfo(NamedTuple):
     Attributes:
         acceptance: share (B,) of the proposals that were accepted, including those that change
             nothing; 1 where nothing is ever rejected. 0 if no step was asked for.
-        energy_evaluations: per chain: one state's ``log_prob``, its table of neighbour ratios, or
-            one single-site difference each count 1; so does a sweep over all bonds of a lattice.
+        energy_evaluations: per chain, as :class:`~jumpbench.samplers.cost.Cost` counts them.
         sequential_steps: updates of the state that had to follow one another.
     """
 
     acceptance: Tensor
-    energy_evaluations: int
+    energy_evaluations: float
     sequential_steps: int
 
     @property

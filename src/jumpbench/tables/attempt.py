@@ -19,13 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from filelock import Timeout
-from omegaconf import OmegaConf
 
 from jumpbench.errors import UserError
-from jumpbench.files import write_atomic
 from jumpbench.tables.machines import opened
 from jumpbench.tables.resources import time_limit
-from jumpbench.tables.store import read_json, read_metrics, run_lock, write_json
+from jumpbench.tables.store import (
+    read_config,
+    read_failure,
+    read_json,
+    read_metrics,
+    record_failure,
+    run_lock,
+    write_config,
+    write_json,
+)
 
 POLL_SECONDS = 0.5
 PROGRESS = "progress.json"
@@ -64,7 +71,7 @@ class Job:
 
     def plan(self) -> None:
         """Write what :meth:`planned` reads."""
-        write_atomic(self.folder / "config.yaml", OmegaConf.to_yaml(OmegaConf.create(self.config)))
+        write_config(self.folder, self.config)
         write_json(self.folder / "labels.json", self.labels)
 
     @staticmethod
@@ -74,18 +81,14 @@ class Job:
         Raises:
             UserError: nothing is.
         """
-        path = folder / "config.yaml"
-        try:
-            config = OmegaConf.to_container(OmegaConf.load(path))
-        except OSError:
-            raise UserError(f"{path} is missing: plan the run first") from None
+        config = read_config(folder)
         labels = read_json(folder / "labels.json", "delete it") if _labelled(folder) else {}
-        assert isinstance(config, dict)
-        return Job(folder, {str(k): v for k, v in config.items()}, labels, spent)
+        return Job(folder, config, labels, spent)
 
 
 def attempt(job: Job, watch: Any = None) -> Ended:
-    """Make a run unless it is made, or another process is making it.
+    """Make a run unless it is made, or another process is making it; one that fails or is refused
+    has an ``error.json`` that says why.
 
     Args:
         watch: told about progress (``progress(stage, done, total)``) and, if it has ``started``,
@@ -99,11 +102,15 @@ def attempt(job: Job, watch: Any = None) -> Ended:
                 return Ended(Outcome.FINISHED)
             if watch is not None and hasattr(watch, "started"):
                 watch.started()
-            return _make(job, watch)
+            ended = _make(job, watch)
     except Timeout:
         return Ended(Outcome.HELD)
     except UserError as error:
+        record_failure(job.folder, type(error).__name__, str(error))
         return Ended(Outcome.FAILED, str(error))
+    if ended.outcome is Outcome.FAILED and read_failure(job.folder) is None:
+        record_failure(job.folder, "RunFailed", ended.message)
+    return ended
 
 
 def was_killed(folder: Path) -> bool:

@@ -28,9 +28,10 @@ class Value:
 class Cell:
     """The unit of ``table.json``. ``measured`` is the mean of ``values`` over seeds.
 
-    ``status``: measured; partial (a seed is missing, failed or not finite: shown, never judged);
-    failed; missing; data-missing; cited. ``uncertainty`` is the standard error of the mean with
-    ``df`` degrees of freedom (None: unknown; infinite ones are null in json).
+    ``status``: measured; fact (a setting read off the configuration, see ``fact``); partial (a seed
+    is missing, failed or not finite: shown, never judged); failed; missing; data-missing; cited.
+    ``uncertainty`` is the standard error of the mean with ``df`` degrees of freedom (None: unknown;
+    infinite ones are null in json).
     """
 
     row: str
@@ -51,6 +52,8 @@ class Cell:
     uncertainty: float | None = None
     df: float | None = None
     asked: bool = True  # False: cited, or not part of the scale
+    run_error: float | None = None  # standard error that a run measured of its own number
+    fact: bool = False  # its metric is a setting: never counted, compared or judged
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -72,35 +75,53 @@ class Cell:
 
     @property
     def has_number(self) -> bool:
-        return self.status in ("measured", "partial")
+        return self.status in ("measured", "fact", "partial")
 
-    def estimate(self, rounding: float) -> Estimate:
-        """What claims compare; nothing but a whole cell has a value."""
-        place = f"{self.row} ({self.column}, {self.metric})"
+    def estimate(self, metric: Metric, exact: bool, rounding: float, place: str) -> Estimate:
+        """What claims compare; nothing but a whole cell has a value.
+
+        Its error is known without comparing seeds where it is exact, where all seeds stand on one
+        of the metric's bounds, and where runs measured it. The stated spread of the verdict
+        (``seed_std``) is no part of it.
+        """
         if self.status == "partial":
             return Estimate(None, lacking=f"not every seed has a number for {place}")
         if self.status != "measured" or self.measured is None or not math.isfinite(self.measured):
             return Estimate(None, lacking=f"no number for {place}")
-        by_run = {value.run: value.value for value in self.values}
-        df = math.inf if self.df is None else self.df
-        return Estimate(self.measured, self.uncertainty, df, by_run, rounding)
+        by_seed = {value.seed: value.value for value in self.values}
+        numbers = list(by_seed.values())
+        error, df = None, math.inf
+        if exact:
+            error = 0.0
+        elif at_bound := numbers and saturated_spread(numbers, metric.bounds, self.n_samples):
+            error, df = at_bound
+        elif self.run_error:
+            error = self.run_error / math.sqrt(len(numbers))
+        return Estimate(self.measured, error, df, by_seed, rounding)
 
 
 def uncertainty(
-    metric: Metric, values: list[float], samples: int | None, published: Published | None
+    metric: Metric,
+    values: list[float],
+    samples: int | None,
+    published: Published | None,
+    run_error: float = 0.0,
+    exact: bool = False,
 ) -> tuple[float | None, float | None, float | None]:
     """(spread between seeds that is believed, standard error, degrees of freedom) of a mean.
 
-    None where nothing is known; degrees of freedom are None where they are infinite.
+    None where nothing is known; degrees of freedom are None where they are infinite. ``run_error``
+    is the standard error that a run measured of its own number (0: none): no smaller spread is
+    believed. ``exact``: the number has no error, whatever the metric.
     """
     n = len(values)
-    if metric.exact:
+    if exact or metric.without_error:
         return 0.0, 0.0, None
     if at_bound := saturated_spread(values, metric.bounds, samples):
         error, df = at_bound
         return error * math.sqrt(n), error, df
     rounding = published.rounding if published and metric.printed else 0.0
-    spread, df = seed_spread(values, metric.seed_std, rounding)
+    spread, df = seed_spread(values, metric.seed_std, max(rounding, run_error))
     if spread is None:
         return None, None, None
     return spread, spread / math.sqrt(n), df if math.isfinite(df) else None

@@ -16,8 +16,14 @@ from lightning.pytorch.callbacks import Checkpoint
 from jumpbench.errors import UserError
 from jumpbench.files import disk_errors, make_folder
 from jumpbench.tables.interrupts import Interrupts
+from jumpbench.tables.store import write_json
 
 LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
+STEP = "step.json"
+"""Beside the checkpoints: the step that the last one holds, for readers without torch."""
+
+SHARE_OF_SAVING = 0.05
+"""Of the time of a training, at most, where checkpoints are due by time."""
 
 
 class WholeFiles(TorchCheckpointIO):
@@ -76,6 +82,9 @@ def _refused(file: Any) -> None:
 class SaveCheckpoints(Checkpoint):
     """Saves every so many steps, every so many minutes, and when the run is asked to stop.
 
+    A checkpoint that takes long to write is due by time less often: saving takes at most a
+    twentieth of the time.
+
     Behind a step that is followed by a validation it waits for that: what a module concludes from
     its validation (in ``on_validation_epoch_end`` at the latest) belongs to the step. What it
     concludes from the step itself must be there before ``on_train_batch_end`` of the module, which
@@ -88,6 +97,7 @@ class SaveCheckpoints(Checkpoint):
     def __init__(self, folder: Path, steps: int, minutes: float, interrupts: Interrupts) -> None:
         self._path = folder / LAST
         self._steps, self._seconds, self._interrupts = steps, 60.0 * minutes, interrupts
+        self._saving = 0.0  # seconds that the last checkpoint took
         self._step = -1  # of the batch before
         self._saved_step, self._saved_time, self._waits = -1, time.monotonic(), False
         self._asked = False  # all processes know that one was
@@ -122,7 +132,8 @@ class SaveCheckpoints(Checkpoint):
     def _is_due(self, trainer: Trainer) -> bool:
         step = trainer.global_step
         by_step = step // self._steps > self._saved_step // self._steps
-        late = self._seconds > 0 and time.monotonic() - self._saved_time >= self._seconds
+        between = max(self._seconds, self._saving / SHARE_OF_SAVING)
+        late = self._seconds > 0 and time.monotonic() - self._saved_time >= between
         if trainer.world_size > 1:
             late = self._agree(trainer, late)
         else:
@@ -143,8 +154,13 @@ class SaveCheckpoints(Checkpoint):
         return late
 
     def _save(self, trainer: Trainer) -> None:
+        began = time.monotonic()
         trainer.save_checkpoint(self._path)
         self._saved_step, self._saved_time = trainer.global_step, time.monotonic()
+        self._saving = self._saved_time - began
+        if trainer.is_global_zero:
+            total = trainer.max_steps if trainer.max_steps > 0 else None
+            write_json(self._path.with_name(STEP), {"step": trainer.global_step, "steps": total})
         self._waits = False
         if self._asked:
             raise KeyboardInterrupt
@@ -183,7 +199,8 @@ def resume_point(folder: Path, run: str) -> Path | None:
 def keep_last_only(folder: Path) -> None:
     """Once a run is finished, nothing will be resumed: drop the checkpoint before the last."""
     with contextlib.suppress(OSError):
-        (folder / PREVIOUS).unlink(missing_ok=True)
+        for name in (PREVIOUS, STEP):
+            (folder / name).unlink(missing_ok=True)
 
 
 def _problem(path: Path) -> str | None:

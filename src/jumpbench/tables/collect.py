@@ -38,6 +38,7 @@ class Reading:
     perfect: float | None = None
     samples: int | None = None
     sample_std: float | None = None
+    error: float | None = None
     status: str = "missing"
     why: str | None = None
     remark: str | None = None  # something about it is wrong, the value is not
@@ -74,7 +75,7 @@ def read(entry: GridCell, run: Run, records: Records) -> Reading:
     if samples is None or not math.isfinite(samples) or samples < 0:
         return Reading(status="failed", why=f"{file}: 'n_samples' is no count; {_REMEDY}")
     beside, remark = {}, None
-    for key in ("perfect", "sample_std"):
+    for key in ("perfect", "sample_std", "error"):
         if (name := getattr(metric, key)) and name in metrics:
             further = _number(metrics[name])
             if further is None or not math.isfinite(further):
@@ -104,7 +105,7 @@ def _cell(table: Table, entry: GridCell, records: Records, compare: bool) -> Cel
     paper, paper_std = table.paper(row.name, entry.column.name, metric.name)
     base = {
         "row": row.name, "column": entry.column.name, "metric": metric.name,
-        "paper": paper, "paper_std": paper_std, "asked": entry.asked,
+        "paper": paper, "paper_std": paper_std, "asked": entry.asked, "fact": metric.fact,
     }  # fmt: skip
     if row.cited:
         return Cell(**base, status="cited", note=row.note)
@@ -118,13 +119,16 @@ def _cell(table: Table, entry: GridCell, records: Records, compare: bool) -> Cel
     values = [reading.value for reading in good if reading.value is not None]
     numbers = [value.value for value in values]
     samples = min((r.samples for r in good if r.samples), default=None)
-    spread, error, df = uncertainty(metric, numbers, samples, published)
+    errors = [reading.error for reading in good if reading.error is not None]
+    run_error = math.sqrt(fmean(error**2 for error in errors)) if errors else 0.0
+    spread, error, df = uncertainty(metric, numbers, samples, published, run_error, row.exact)
     whole = len(values) >= entry.expected and not problems
-    mean, comparable = fmean(numbers), compare and whole and not row.not_target
-    std = stdev(numbers) if len(numbers) > 1 else None
+    mean, comparable = fmean(numbers), compare and whole and not (row.not_target or metric.fact)
+    std = stdev(numbers) if len(numbers) > 1 else run_error or None
     if metric.sample_std:
         over_samples = [r.sample_std for r in good if r.sample_std is not None]
         std = fmean(over_samples) if over_samples else None
+    status = "fact" if metric.fact else "measured"
     perfect = [reading.perfect for reading in good if reading.perfect is not None]
     remarks = [
         *(reading.why for reading in problems),
@@ -133,11 +137,12 @@ def _cell(table: Table, entry: GridCell, records: Records, compare: bool) -> Cel
     ]
     return Cell(
         **base, measured=mean, std=std,
-        n_seeds=len(values), n_samples=samples, status="measured" if whole else "partial",
+        n_seeds=len(values), n_samples=samples, status=status if whole else "partial",
         verdict=verdict(table, metric, mean, spread, df, len(values), published)
         if comparable else None,
         perfect=fmean(perfect) if perfect else None, note=remarks[0] if remarks else None,
         run_ids=[value.run for value in values], values=values, uncertainty=error, df=df,
+        run_error=run_error or None,
     )  # fmt: skip
 
 

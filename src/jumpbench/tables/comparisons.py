@@ -1,18 +1,24 @@
 """Comparing measured numbers: contrasts, their error, and the level that several of them share.
 
 Every check of a claim comes down to contrasts: a weighted sum of cells plus a constant that the
-paper says is positive. Its error is that of independent cells; where several cells come from the
-same runs (two decoders of one model, two stages of one training), that of the per-run sums, so
-that what these runs have in common cancels. Degrees of freedom follow Welch and Satterthwaite.
+paper says is positive. Runs of one seed may share random numbers (rows of one method do: common
+random numbers), so cells are never taken for independent: a contrast is computed seed by seed, at
+the seeds that all its cells have. Its spread is the standard deviation of these values, its error
+that spread over the root of their number n, and it is decided by Student's t with n - 1 degrees of
+freedom. This is right whatever the runs of a seed have in common. No spread is assumed, and one
+seed decides nothing but what is exact: an error within a run says nothing of the next training.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import stdev
+from statistics import fmean, stdev
 
 ROUNDING = 1e-12
 """Below this a difference is what float64 makes of none, and so is a number beside 1."""
+
+COMMON_SEEDS = 2
+"""So many seeds must be common to the cells of a contrast before their spread says anything."""
 
 
 def significant(value: float, digits: int = 4) -> str:
@@ -24,16 +30,17 @@ def significant(value: float, digits: int = 4) -> str:
 class Estimate:
     """A number with what is known of its error.
 
-    ``error`` is the standard error of ``value`` (None: unknown; 0: exact) with ``df`` degrees of
-    freedom (infinite for a stated spread), ``by_run`` the values whose mean it is, ``resolution``
-    the rounding of the published number beside it, below which no spread is believed. ``value`` is
-    None where there is no whole number yet, and ``lacking`` says why.
+    ``by_seed`` are the values of single runs, whose mean it is. ``error`` is the standard error
+    that is known without comparing seeds, with ``df`` degrees of freedom: 0 of an exact number,
+    that of the runs' samples where they give one, None otherwise. ``resolution`` is the rounding of
+    the published number beside it, below which no spread is believed. ``value`` is None where there
+    is no whole number yet, and ``lacking`` says why.
     """
 
     value: float | None
     error: float | None = None
     df: float = math.inf
-    by_run: Mapping[str, float] = field(default_factory=dict)
+    by_seed: Mapping[int, float] = field(default_factory=dict)
     resolution: float = 0.0
     lacking: str = ""
 
@@ -53,29 +60,64 @@ class Contrast:
         return next((e.lacking or "no number" for _, e in self.terms if e.value is None), "")
 
     @property
+    def seeds(self) -> list[int]:
+        """Seeds that all cells with an error have."""
+        uncertain = [set(e.by_seed) for _, e in self.terms if e.error != 0]
+        return sorted(set.intersection(*uncertain)) if uncertain else []
+
+    @property
     def gap(self) -> float:
-        return sum(w * e.value for w, e in self.terms if e.value is not None) + self.constant
+        """The mean over the common seeds; that of the means where there are too few."""
+        return sum(w * self.mean(e) for w, e in self.terms if e.value is not None) + self.constant
+
+    def mean(self, estimate: Estimate) -> float:
+        """One of its numbers, as it is compared: at the common seeds."""
+        seeds = self.seeds
+        if estimate.error == 0 or len(seeds) < COMMON_SEEDS:
+            assert estimate.value is not None
+            return estimate.value
+        return fmean(estimate.by_seed[seed] for seed in seeds)
+
+    @property
+    def size(self) -> float:
+        return sum(abs(w * e.value) for w, e in self.terms if e.value is not None)
 
     @property
     def is_tie(self) -> bool:
-        size = sum(abs(w * e.value) for w, e in self.terms if e.value is not None)
-        return abs(self.gap) <= ROUNDING * max(1.0, size + abs(self.constant))
+        return abs(self.gap) <= ROUNDING * max(1.0, self.size + abs(self.constant))
 
     def error(self) -> tuple[float | None, float]:
-        """Standard error of the gap (None if some part is unknown) and degrees of freedom."""
-        groups: dict[frozenset[str], list[tuple[float, Estimate]]] = {}
-        for number, (weight, estimate) in enumerate(self.terms):
-            runs = frozenset(estimate.by_run) or frozenset([f"number {number}"])
-            groups.setdefault(runs, []).append((weight, estimate))
-        parts = [part for group in groups.values() for part in _errors(group)]
-        if any(error is None for error, _ in parts):
+        """Standard error of the gap (None if it is unknown) and degrees of freedom.
+
+        Errors of the samples add up, whatever the runs have in common; they are added in
+        quadrature to the error between seeds, with degrees of freedom after Welch and
+        Satterthwaite, and stand alone where all seeds agree, if all cells have one.
+        """
+        if self.is_of_one_seed:
             return None, math.inf
-        variances = [(error**2, df) for error, df in parts if error]
+        known = [(abs(w) * e.error, e.df) for w, e in self.terms if w and e.error]
+        degrees = min((df for _, df in known), default=math.inf)
+        of_samples = sum(error for error, _ in known), degrees
+        between = self._between_seeds()
+        if between is None:
+            unknown = any(e.error is None for w, e in self.terms if w)
+            return (None, math.inf) if unknown else of_samples
+        variances = [(error**2, df) for error, df in (between, of_samples) if error]
         total = sum(v for v, _ in variances)
-        if not total:
-            return 0.0, math.inf
         spent = sum(v**2 / df for v, df in variances)
         return math.sqrt(total), total**2 / spent if spent else math.inf
+
+    def _between_seeds(self) -> tuple[float, float] | None:
+        """(standard error, df) of the values per seed; None where they are all equal."""
+        seeds = self.seeds
+        uncertain = [(w, e) for w, e in self.terms if w and e.error != 0]
+        if not uncertain:
+            return None
+        spread = stdev(sum(w * e.by_seed[seed] for w, e in uncertain) for seed in seeds)
+        if spread <= ROUNDING * self.size:
+            spread = 0.0
+        spread = max(spread, math.hypot(*(w * e.resolution for w, e in uncertain)))
+        return (spread / math.sqrt(len(seeds)), len(seeds) - 1.0) if spread else None
 
     def t(self) -> float | None:
         """Gap over its error; None if nothing can be said."""
@@ -86,6 +128,20 @@ class Contrast:
             return None
         return self.gap / error if error else math.copysign(math.inf, self.gap)
 
+    @property
+    def is_of_one_seed(self) -> bool:
+        """Whether only further seeds could tell its error."""
+        exact = all(e.error == 0 for _, e in self.terms)
+        return not exact and len(self.seeds) < COMMON_SEEDS
+
+    @property
+    def unknown(self) -> str:
+        """Why there is no error, for a reader."""
+        n = len(self.seeds)
+        if n < COMMON_SEEDS:
+            return f"{n or 'no'} common seed{'s' * (n != 1)}: no spread is known"
+        return f"equal in all {n} seeds: no spread is known"
+
     def p_value(self) -> float | None:
         """Two-sided probability of a gap as large as this one if there were none."""
         from scipy import stats
@@ -93,19 +149,6 @@ class Contrast:
         if (t := self.t()) is None:
             return None
         return float(2 * stats.t.sf(abs(t), self.error()[1]))
-
-
-def _errors(group: Sequence[tuple[float, Estimate]]) -> list[tuple[float | None, float]]:
-    """(error, df) of the terms that rest on one set of runs: paired, or one by one."""
-    alone = [(None if e.error is None else abs(w) * e.error, e.df) for w, e in group]
-    runs = list(group[0][1].by_run)
-    if len(group) < 2 or len(runs) < 2 or not any(error != 0 for error, _ in alone):
-        return alone
-    sums = [sum(w * e.by_run[run] for w, e in group) for run in runs]
-    spread = max(stdev(sums), math.hypot(*(w * e.resolution for w, e in group)))
-    if not spread:  # equal in every run, and nothing says how finely it could have differed
-        return alone
-    return [(spread / math.sqrt(len(runs)), len(runs) - 1)]
 
 
 def holm(p_values: Sequence[float | None], level: float) -> list[bool]:
@@ -148,7 +191,7 @@ def seed_spread(
     From five seeds on the measured one; before that at least the stated one (the deviation of
     three seeds is below a third of the true one in one case out of ten). Never zero: five equal
     numbers have the stated spread; and never below ``resolution``, the rounding of the published
-    number. None if nothing is known.
+    number or the error that a run measured of its own. None if nothing is known.
     """
     measured = stdev(values) if len(values) > 1 else 0.0
     spread, df = measured, float(len(values) - 1)

@@ -108,6 +108,7 @@ def _mapping_at(config: dict[str, Any], name: str) -> dict[str, Any]:
 def forget() -> None:
     """Read the configuration files again."""
     config_files.forget()
+    composition_cache.forget()
     replaced_files.cache_clear()
     _composed_groups.cache_clear()
     _is_group.cache_clear()

@@ -13,13 +13,11 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-
 from jumpbench.errors import UserError, innermost
 from jumpbench.files import disk_errors, disk_is_full, full_disk, make_folder, write_atomic
 from jumpbench.tables.provenance import note_code, provenance
 from jumpbench.tables.runlog import logging_to
-from jumpbench.tables.store import plain, run_hash, write_json
+from jumpbench.tables.store import plain, run_hash, write_config, write_json
 
 PATIENT_SECONDS = 5.0
 
@@ -44,7 +42,7 @@ def execute(
         RunFailed: anything else; ``log.txt`` has the traceback.
     """
     make_folder(folder)
-    write_atomic(folder / "config.yaml", OmegaConf.to_yaml(OmegaConf.create(config)))
+    write_config(folder, config)
     with logging_to(folder / "log.txt") as log:
         try:
             _RunJob(folder, config, watch, labels or {}).make()
@@ -93,19 +91,17 @@ class _RunJob:
     def build(self, interrupts: Any) -> None:
         """Data, method and trainer."""
         import torch
-        from hydra.utils import instantiate
         from lightning import seed_everything
 
         from jumpbench.methods.shards import Shards
         from jumpbench.tables.checkpoints import SaveCheckpoints, WholeFiles
-        from jumpbench.tables.constructors import find_own_modules
         from jumpbench.tables.devices import data_settings, strategy, trainer_settings
         from jumpbench.tables.divergence import FiniteTraining
+        from jumpbench.tables.gate import construct
         from jumpbench.tables.mirrors import mirror
         from jumpbench.tables.training import Budget, FitClock, HearSignals, ReportProgress
         from jumpbench.tables.traininglog import TrainingLog
 
-        find_own_modules()
         settings = trainer_settings(self.config)
         if settings.get("accelerator") in ("gpu", "cuda") and not torch.cuda.is_available():
             raise UserError(
@@ -114,21 +110,21 @@ class _RunJob:
             )
         _seed(seed_everything, self.config["seed"])
         data = data_settings(self.config)
-        self.data = instantiate(data, _convert_="all") if data else None
-        self.method = instantiate(self.config["method"], _convert_="all")
+        self.data = construct(data, "data") if data else None
+        self.method = construct(self.config["method"], "method")
         self.method.shards = Shards(self.folder / "draws")
         limits = {k: v for k, v in (self.config.get("budget") or {}).items() if v is not None}
         self.method.budget = limits
-        self.clock = FitClock()
-        callbacks = [*instantiate(settings.pop("callbacks", None) or [], _convert_="all")]
-        plugins = [*instantiate(settings.pop("plugins", None) or [], _convert_="all")]
+        self.clock, self.finite = FitClock(), FiniteTraining()
+        callbacks = [*construct(settings.pop("callbacks", None) or [], "trainer.callbacks")]
+        plugins = [*construct(settings.pop("plugins", None) or [], "trainer.plugins")]
         callbacks += [self.clock, HearSignals(interrupts)]
         if self.watch is not None:
             callbacks.append(ReportProgress(self.watch))
         if "fit" in self.config["stages"]:
             callbacks += [
                 Budget(self.clock, **limits),
-                FiniteTraining(),
+                self.finite,
                 TrainingLog(self.folder / "training" / "metrics.csv"),
                 # Last, so that the states of the others are in the file.
                 SaveCheckpoints(
@@ -138,8 +134,9 @@ class _RunJob:
                     interrupts,
                 ),
             ]
-        self.trainer = instantiate(
+        self.trainer = construct(
             settings,
+            "trainer",
             callbacks=callbacks,
             plugins=[*plugins, WholeFiles(self.hash)],
             strategy=strategy(settings, self.method),
@@ -147,12 +144,10 @@ class _RunJob:
             default_root_dir=str(self.folder),
             enable_progress_bar=False,
             enable_model_summary=False,
-            _convert_="all",
         )
 
     def fit(self) -> None:
         from jumpbench.tables.checkpoints import LAST, resume_point
-        from jumpbench.tables.divergence import diverged
 
         checkpoints = self.folder / "checkpoints"
         resumed = resume_point(checkpoints, self.hash)
@@ -165,7 +160,7 @@ class _RunJob:
             )
         except Exception as error:
             known = _users_error(error)
-            beyond = known or diverged(self.method, self.trainer.global_step, error)
+            beyond = known or self.finite.diverged(self.method, self.trainer.global_step, error)
             if known or beyond is None:
                 raise
             raise beyond from error

@@ -58,10 +58,12 @@ class _Extension:
                             *self._added("claims"))  # fmt: skip
         for key in ("metrics", "published", "scales"):
             merged[key] = _joined(self.base.get(key) or {}, self.own.get(key) or {})
+        added = {"rows": _names(self.own, "rows"), "columns": _names(self.own, "columns"),
+                 "metrics": self.own.get("metrics") or {}}  # fmt: skip
         for scale in merged["scales"].values():
-            for kind in ("rows", "columns"):
+            for kind, names in added.items():
                 if isinstance(scale, dict) and scale.get(f"only_{kind}"):
-                    scale[f"only_{kind}"] += tuple(_names(self.own, kind))
+                    scale[f"only_{kind}"] += tuple(names)
         return merged
 
     def _added(self, key: str) -> Sequence[Any]:

@@ -2,14 +2,17 @@
 
 import contextlib
 import functools
+import inspect
+import io
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jumpbench.errors import UserError, innermost
-from jumpbench.files import disk_errors, make_folder
+from jumpbench.files import write_atomic
 from jumpbench.tables.cells import Cell
+from jumpbench.tables.gate import permitted
 from jumpbench.tables.grid import GridCell
 from jumpbench.tables.language import Heads, Table
 from jumpbench.tables.names import visible
@@ -79,19 +82,18 @@ def functions(table: Table) -> list[tuple[str, Callable[..., Any], dict[str, Any
     """(name, function, arguments) of every figure of a table.
 
     Raises:
-        UserError: a figure names a function that does not exist.
+        UserError: a figure names a function that does not exist, or that no table may call.
     """
-    from hydra.errors import InstantiationException
-    from hydra.utils import get_method
-
     listed = []
     for arguments in entries(table):
         name, target = str(arguments.pop("name", "figure")), arguments.pop("_target_", None)
-        try:
-            listed.append((name, get_method(str(target)), arguments))
-        except (ImportError, ValueError, InstantiationException, AttributeError):
-            line = f"{table.id}: figure '{name}' names no function: {target}"
-            raise UserError(line) from None
+        place = f"{table.id}: figure '{name}'"
+        if not isinstance(target, str):
+            raise UserError(f"{place} names no function: {target}")
+        function = permitted(target, place)
+        if inspect.isclass(function) or not callable(function):
+            raise UserError(f"{place}: {target} is no function")
+        listed.append((name, function, arguments))
     return listed
 
 
@@ -110,9 +112,13 @@ def draw(
     stamp, wanted = folder / "drawn.json", entries(filled.table)
     if not wanted:
         return []
+    if folder.is_symlink():
+        print(f"no figure is drawn: {folder} is a link, which no table makes", file=sys.stderr)
+        return []
     with contextlib.suppress(UserError, AttributeError, KeyError, TypeError):
         before = read_json(stamp, "delete it")
-        paths = [folder / str(name) for name in before["paths"]]
+        own = {f"{entry.get('name', 'figure')}{formats[0]}" for entry in wanted}
+        paths = [folder / name for name in before["paths"] if name in own]
         same = before["runs"] == list(runs) and before["figures"] == wanted
         if same and all(p.with_suffix(suffix).is_file() for p in paths for suffix in formats):
             return paths
@@ -149,11 +155,11 @@ def _drawn(
     figure = function(filled, **arguments)
     if figure is None:
         return False
-    make_folder(files[0].parent)
-    with disk_errors(files[0].parent):
-        for file in files:
-            figure.savefig(file, dpi=150, bbox_inches="tight")
-            figure.set_layout_engine("none")  # places are found once for all files
+    for file in files:
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=file.suffix[1:], dpi=150, bbox_inches="tight")
+        figure.set_layout_engine("none")  # places are found once for all files
+        write_atomic(file, buffer.getvalue())
     plt.close(figure)
     return True
 

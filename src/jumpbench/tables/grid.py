@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from jumpbench.errors import UserError
@@ -12,6 +13,7 @@ from jumpbench.tables.language import SCALES, Column, Metric, Row, Scale, Table
 from jumpbench.tables.names import select
 from jumpbench.tables.plan import Run, plan_run
 from jumpbench.tables.scalefiles import expanded
+from jumpbench.tables.unread import refuse_unread
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ def build(table: Table, selection: Selection) -> list[GridCell]:
     """Compose every run of the selected cells, at the selected seeds.
 
     Raises:
-        UserError: unknown scale, row or column, bad seeds, or an override that fits no run.
+        UserError: unknown scale, row or column, bad seeds, an override that does not fit a run, or
+            that no run reads.
     """
     scale = scale_of(table, selection.scale)
     rows, columns = chosen(table, selection)
@@ -78,6 +81,9 @@ def build(table: Table, selection: Selection) -> list[GridCell]:
             default = row.seeds or scale.seeds
             wanted = seeds(selection.seeds, default)
             grid.append(_filled(table, scale, row, column, metric, selection, wanted))
+    places = {(cell.row.name, cell.column.name): cell for cell in grid if cell.runs}
+    calls = [partial(_call, table, scale, cell.row, cell.column) for cell in places.values()]
+    refuse_unread(selection.overrides, calls)
     return grid
 
 
@@ -140,7 +146,8 @@ def _filled(
 ) -> GridCell:  # fmt: skip
     if row.cited:
         return GridCell(row, column, metric)
-    if _left_out(row.name, scale.only_rows) or _left_out(column.name, scale.only_columns):
+    only = (row, scale.only_rows), (column, scale.only_columns), (metric, scale.only_metrics)
+    if any(_left_out(one.name, names) for one, names in only):
         why = f"not part of the {scale.name} scale"
         return GridCell(row, column, metric, missing_because=why)
     runs = tuple(_run(table, scale, row, column, selection, seed) for seed in wanted)
@@ -183,14 +190,21 @@ def _left_out(name: str, only: tuple[str, ...] | None) -> bool:
 def _run(
     table: Table, scale: Scale, row: Row, column: Column, selection: Selection, seed: int
 ) -> Run:
+    try:
+        return plan_run(*_call(table, scale, row, column, selection.overrides), seed)
+    except UserError as error:
+        raise UserError(f"row '{row.name}', column '{column.name}': {error}") from None
+
+
+def _call(
+    table: Table, scale: Scale, row: Row, column: Column, typed: Sequence[str]
+) -> tuple[str, list[str]]:
+    """Experiment and overrides of the runs of a row and column."""
     overrides = [
         *table.overrides, *row.overrides, *column.overrides, *row.columns.get(column.name, ()),
         *scale.overrides, *scale.rows.get(row.name, ()), *scale.columns.get(column.name, ()),
-        *selection.overrides,
+        *typed,
     ]  # fmt: skip
     experiment = row.experiment or table.experiment
     assert experiment is not None  # checked when the file was read
-    try:
-        return plan_run(experiment, expanded(overrides), seed)
-    except UserError as error:
-        raise UserError(f"row '{row.name}', column '{column.name}': {error}") from None
+    return experiment, expanded(overrides)

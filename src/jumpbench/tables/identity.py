@@ -8,6 +8,9 @@ from typing import Any
 # unused groups, loggers, resources) may change without making another run of it.
 DECIDING = ("data", "method", "evaluation", "trainer", "stages", "seed", "needs", "budget")
 
+# Nodes in which null is as good as absent.
+NULL_IS_ABSENT = ("trainer", "budget")
+
 # What in them cannot change a result.
 ANONYMOUS_IN = {
     "trainer": {
@@ -34,7 +37,7 @@ def identity(config: dict[str, Any]) -> str:
         if isinstance(value, dict):
             unnamed = ANONYMOUS_IN.get(key, ())
             value = {k: v for k, v in value.items() if k not in unnamed}
-            if key in ("trainer", "budget"):
+            if key in NULL_IS_ABSENT:
                 value = {k: v for k, v in value.items() if v is not None}
         if value or key in ("seed", "stages"):
             kept[key] = value

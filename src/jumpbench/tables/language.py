@@ -15,6 +15,8 @@ from jumpbench.tables.checks import STRICT, Check, Finite
 
 SCALES = ("smoke", "small", "medium", "paper")
 ScaleName = Literal["smoke", "small", "medium", "paper"]
+PAPERS, OWN = "the paper's setting", "a setting of our own"
+"""Why a scale can decide a claim that names none."""
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Words = tuple[str, ...]
 Name = Annotated[str, Field(min_length=1)]
@@ -33,13 +35,19 @@ class Metric:
     factor: Positive = 1.0  # what is measured is multiplied by it
     perfect: str | None = None  # run metric: what a perfect method would score at this sample size
     sample_std: str | None = None  # run metric printed as ±: the spread over test samples
+    error: str | None = None  # run metric: the standard error of the number, measured by the run
     seed_std: Positive | None = None  # stated seed-to-seed spread, used while it is not measured
     tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # of the verdict, absolute
     bounds: tuple[Finite | None, Finite | None] | None = None  # what it cannot leave
     exact: bool = False  # a closed form or a setting: no seed, no sample, no error
+    fact: bool = False  # a setting read off the configuration: shown, never counted or compared
     printed: bool = True  # False: the paper shows it in a plot, the numbers are not its own
 
     __pydantic_config__ = STRICT
+
+    @property
+    def without_error(self) -> bool:
+        return self.exact or self.fact
 
     @property
     def never_negative(self) -> bool:
@@ -48,13 +56,15 @@ class Metric:
 
 @dataclass(frozen=True)
 class Row:
-    """A method. ``ours``: not in the paper; ``cited``: shown, never measured."""
+    """A method. ``ours``: not in the paper; ``cited``: shown, never measured; ``exact``: nothing
+    of it is trained or drawn, so its numbers have no error."""
 
     name: Name
     overrides: Words = ()
     experiment: str | None = None
     ours: bool = False
     cited: bool = False
+    exact: bool = False
     not_target: str | None = None  # why its published numbers are shown and not compared
     note: str | None = None
     columns: Mapping[str, Words] = field(default_factory=dict)  # overrides in single columns
@@ -87,15 +97,21 @@ class Heads:
 
     __pydantic_config__ = STRICT
 
+    def row(self, name: str) -> str:
+        return self.rows.get(name, name)
+
+    def column(self, name: str) -> str:
+        return self.columns.get(name, name)
+
 
 @dataclass(frozen=True)
 class Scale:
     """What a scale changes against the table as written, and what it may say.
 
     ``compare``: it has the paper's setting, so that published numbers stand beside its own and
-    get a verdict (the paper scale has it unless it says no). ``decides``: the paper's claims can
-    be decided at its size (the paper scale, medium, and where ``compare`` holds, unless it says
-    otherwise; smoke never). ``title``, ``about`` and ``heads`` name what it ran.
+    get a verdict (the paper scale has it unless it says no). ``decides``: it is a setting of our
+    own that decides claims. Claims may name it, the paper scale, medium, and where ``compare``
+    holds; smoke never. ``title``, ``about`` and ``heads`` name what it ran.
     """
 
     name: ScaleName
@@ -111,6 +127,7 @@ class Scale:
     columns: Mapping[str, Words] = field(default_factory=dict)
     only_rows: Words | None = None
     only_columns: Words | None = None
+    only_metrics: Words | None = None  # the others carry no information at this scale
 
     __pydantic_config__ = STRICT
 
@@ -127,30 +144,33 @@ class Scale:
         return self.compared or self.name in ("medium", "paper")
 
     @property
-    def kind(self) -> Literal["smoke", "miniature", "medium", "paper setting"]:
-        """What a reader may take its numbers for."""
+    def kind(self) -> Literal["smoke", "miniature", "medium", "own setting", "paper setting"]:
+        """What a reader may take its numbers for.
+
+        ``own setting``: it decides claims of ours, in a setting that is not the paper's.
+        """
         if self.name in ("smoke", "medium"):
             return self.name
-        return "paper setting" if self.compared or self.judged else "miniature"
+        if self.compared:
+            return "paper setting"
+        return "own setting" if self.judged else "miniature"
 
 
 @dataclass(frozen=True)
 class Claim:
     """A statement of the paper, with the check that decides it (or the reason why none can).
 
-    ``scales`` restricts it to scales that can decide it, instead of all that decide claims.
+    ``scales``: those that can decide it, each with the reason why it can. Without the key those
+    that have the paper's setting, and those that say ``decides`` (a setting of our own).
     """
 
     id: Name
     text: Name
     check: Check | None = None
     reason: str | None = None
-    scales: tuple[ScaleName, ...] | None = None
+    scales: Mapping[ScaleName, Name] = field(default_factory=dict)
 
     __pydantic_config__ = STRICT
-
-    def judged_at(self, scale: Scale) -> bool:
-        return scale.judged if self.scales is None else scale.name in self.scales
 
 
 @dataclass(frozen=True)
@@ -213,6 +233,16 @@ class Table:
         """Published value and its spread; (None, None) where the paper prints nothing."""
         number = self.published_number(row, column, metric)
         return (None, None) if number is None else (number.value, number.std)
+
+    def deciding(self, claim: Claim) -> Mapping[str, str]:
+        """The scales that can decide a claim, with the reason: see :class:`Claim`."""
+        if claim.scales or claim.check is None:
+            return claim.scales
+        return {
+            name: PAPERS if scale.compared else OWN
+            for name, scale in self.scales.items()
+            if scale.compared or scale.decides or (scale.judged and name == "paper")
+        }
 
     def cells(self) -> Iterable[tuple[Row, Column, Metric]]:
         """Every cell that the file defines, row by row."""

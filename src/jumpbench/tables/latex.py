@@ -1,9 +1,11 @@
 """A table in the layout of a paper: metrics as groups of columns, caption, best numbers in bold."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jumpbench.tables.layout import Block, Text, View, blocks
+from jumpbench.tables.names import one_line
 from jumpbench.tables.wording import banner, counts, legend, made_by, notes, title
 
 LETTERS = 100
@@ -49,14 +51,14 @@ def to_latex(view: View) -> str:
     Wide tables continue in further floats; what is still too wide is set smaller, so that no box
     is overfull.
     """
-    lines = [f"% {view.table.id}, {view.scale_name} scale: measured (published)"]
-    lines += [f"% {line}" for line in [view.title, *banner(view), made_by(view.provenance)]]
-    lines += [f"% {line}" for line in notes(view)]
-    lines += ["% needs: \\usepackage{booktabs,graphicx,amssymb}"]
+    said = [f"{view.table.id}, {view.scale_name} scale: measured (published)", view.title]
+    said += [*banner(view), made_by(view.provenance), *notes(view)]
+    said += ["needs: \\usepackage{booktabs,graphicx,amssymb}"]
+    lines = [f"% {one_line(line)}" for line in said]  # what follows an end of line is obeyed
     for i, panel in enumerate(_panels(blocks(view))):
         lines += ["", r"\begin{table}[t]", r"\centering", r"\footnotesize"]
         if i == 0:
-            label = f"{view.table.id}-{view.scale_name}".replace("/", "-").replace("_", "-")
+            label = re.sub(r"[^A-Za-z0-9.+-]+", "-", f"{view.table.id}-{view.scale_name}")
             lines += [rf"\caption{{{_caption(view)}}}", rf"\label{{tab:{label}}}"]
         else:
             lines += [r"\addtocounter{table}{-1}", r"\caption{(continued)}"]
@@ -148,6 +150,6 @@ def _cell(text: Text) -> str:
 
 
 def _tex(text: str) -> str:
-    """Text as LaTeX sets it; a letter that it does not have is a question mark."""
-    known = "".join(c if ord(c) < 0x180 or ord(c) in _TEX else "?" for c in text)
+    """Text as LaTeX sets it, on one line; a letter that it does not have is a question mark."""
+    known = "".join(c if ord(c) < 0x180 or ord(c) in _TEX else "?" for c in one_line(text))
     return known.translate(_TEX)

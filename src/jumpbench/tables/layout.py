@@ -1,6 +1,6 @@
 """How a table reads: the same words in the terminal, Markdown, LaTeX and HTML."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
@@ -141,7 +141,7 @@ def cell_text(cell: Cell | None, metric: Metric, beside: bool = True) -> Text:
     if not cell.has_number:
         return Text(ABSENT[cell.status], paper, "", cell.status, cell=cell)
     measured = number(cell.measured, metric.digits)
-    if cell.std or (cell.std is not None and not metric.exact):
+    if cell.std or (cell.std is not None and not metric.without_error):
         scientific = "e" in measured
         measured += f"±{cell.std:.1e}" if scientific else f"±{cell.std:.{metric.digits}f}"
     if cell.status == "partial":
@@ -150,15 +150,22 @@ def cell_text(cell: Cell | None, metric: Metric, beside: bool = True) -> Text:
     return Text(measured, paper, mark, cell.status, cell=cell)
 
 
-def left_out(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
-    """(rows, columns) of which the scale contains no cell at all."""
+def left_out(cells: Sequence[Cell]) -> tuple[list[str], list[str], list[str]]:
+    """(rows, columns, metrics) of which the scale contains no cell at all.
+
+    Metrics are those of the rows and columns that it contains.
+    """
     inside = [cell for cell in cells if not is_outside(cell)]
-    rows, columns = {cell.row for cell in inside}, {cell.column for cell in inside}
     outside = [cell for cell in cells if is_outside(cell)]
-    return (
-        list(dict.fromkeys(cell.row for cell in outside if cell.row not in rows)),
-        list(dict.fromkeys(cell.column for cell in outside if cell.column not in columns)),
-    )
+
+    def absent(of: Callable[[Cell], str], among: Sequence[Cell]) -> list[str]:
+        present = set(map(of, inside))
+        return list(dict.fromkeys(name for name in map(of, among) if name not in present))
+
+    rows = absent(lambda cell: cell.row, outside)
+    columns = absent(lambda cell: cell.column, outside)
+    there = [c for c in outside if c.row not in rows and c.column not in columns]
+    return rows, columns, absent(lambda cell: cell.metric, there)
 
 
 def is_outside(cell: Cell) -> bool:
@@ -168,8 +175,11 @@ def is_outside(cell: Cell) -> bool:
 def inside(view: View) -> list[Cell]:
     """The cells that are printed: what is only cited stands beside comparable numbers alone."""
     cells = [c for c in view.cells if view.beside or c.status != "cited"]
-    rows_out, columns_out = left_out(cells)
-    return [c for c in cells if c.row not in rows_out and c.column not in columns_out]
+    rows, columns, metrics = left_out(cells)
+    return [
+        c for c in cells
+        if c.row not in rows and c.column not in columns and c.metric not in metrics
+    ]  # fmt: skip
 
 
 def blocks(view: View) -> list[Block]:

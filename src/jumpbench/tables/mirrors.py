@@ -10,10 +10,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hydra.utils import instantiate
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
 
+from jumpbench.tables.gate import construct
 from jumpbench.tables.provenance import code_version
 from jumpbench.tables.store import read_json, write_json
 
@@ -69,7 +69,7 @@ def opened(wanted: dict[str, Any], folder: Path, name: str) -> Logger:
 
 
 def _made(wanted: dict[str, Any], folder: Path, name: str) -> Logger:
-    logger = instantiate(wanted, save_dir=str(folder), id=name, _convert_="all")
+    logger = construct(wanted, "logger", save_dir=str(folder), id=name)
     # Lightning passes on a setting that W&B has given up, and of which it warns.
     getattr(logger, "_wandb_init", {}).pop("anonymous", None)
     return logger

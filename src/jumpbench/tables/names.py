@@ -42,6 +42,11 @@ def select(kind: str, wanted: str, known: Sequence[str]) -> list[str]:
     return [n for n in known if n in chosen]
 
 
+def one_line(text: str) -> str:
+    """Text in which no line ends and no control character is obeyed."""
+    return visible(" ".join(text.split()))
+
+
 def visible(text: str) -> str:
     """Text on one line in which control characters are spelled instead of obeyed."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

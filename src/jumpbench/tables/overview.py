@@ -1,6 +1,8 @@
 """``jumpbench list``, ``status``, ``run`` and ``data``: what there is, what is done, one run."""
 
+import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -16,10 +18,11 @@ from jumpbench.tables.names import no_such
 from jumpbench.tables.plan import Run
 from jumpbench.tables.recorded import recorded_file
 from jumpbench.tables.spec import available, load
-from jumpbench.tables.store import is_running, read_failure, read_metrics
+from jumpbench.tables.store import is_running, read_failure, read_json, read_metrics
 
 _STYLES = {
-    "done": "green", "running": "yellow", "queued": "cyan", "failed": "red", "missing": "dim",
+    "done": "green", "running": "yellow", "queued": "cyan", "stopped": "yellow",
+    "failed": "red", "missing": "dim",
 }  # fmt: skip
 COSTS = (
     "cost, smoke/small/medium/paper: A minutes on a CPU, B minutes on a GPU, C up to half an hour "
@@ -95,7 +98,7 @@ def cost_of(cost: object) -> str:
 
 
 def state_of(run: Run) -> tuple[str, str]:
-    """(done | running | queued | failed | missing, why) of one run."""
+    """(done | running | queued | stopped | failed | missing, why) of one run."""
     folder = run.folder
     try:
         if read_metrics(folder) is not None:
@@ -113,7 +116,18 @@ def state_of(run: Run) -> tuple[str, str]:
         return "failed", why
     if has_lost_its_job(folder):
         return "failed", why_ended(run)
-    return "missing", "begun, will be resumed" if (folder / "checkpoints").is_dir() else ""
+    return _stopped(folder) if (folder / "checkpoints").is_dir() else ("missing", "")
+
+
+def _stopped(folder: Path) -> tuple[str, str]:
+    """A training that was stopped or killed: the step from which it will be resumed."""
+    where = "behind its last checkpoint"
+    with contextlib.suppress(UserError, KeyError, TypeError):
+        told = read_json(folder / "checkpoints" / "step.json", "delete it")
+        where = f"at step {int(told['step'])}"
+        if told["steps"]:
+            where += f" of {int(told['steps'])}"
+    return "stopped", f"{where}, will be resumed"
 
 
 def print_status(table_id: str, selection: Selection, as_json: bool = False) -> bool:

@@ -17,13 +17,19 @@ from omegaconf.errors import OmegaConfBaseException
 from jumpbench.errors import UserError
 from jumpbench.paths import outputs_root
 from jumpbench.tables import composition
-from jumpbench.tables.composition import composed, copied_nodes, with_copies
+from jumpbench.tables.composition import (
+    composed,
+    copied_nodes,
+    parsed_override,
+    with_copies,
+)
 from jumpbench.tables.constructors import check_allowed
 from jumpbench.tables.formulas import resolved, resolved_but
 from jumpbench.tables.identity import identity, is_anonymous
+from jumpbench.tables.ignored_rates import refuse_ignored_rates
 from jumpbench.tables.values import explained
 
-_NEED_KEYS = {"experiment", "copy", "overrides"}
+_NEED_KEYS = {"experiment", "copy", "without", "overrides"}
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,8 @@ def _planned(experiment: str, overrides: tuple[str, ...], seed: int | None) -> R
     config = composed(experiment, overrides)
     if seed is not None:
         config["seed"] = seed
-    return _plan(experiment, config, tuple(o for o in overrides if is_anonymous(o)))
+    passed_on = tuple(o for o in overrides if is_anonymous(o))
+    return _plan(experiment, config, passed_on, Asked(overrides, seed))
 
 
 @functools.cache
@@ -106,19 +113,44 @@ def _needed(
     return _plan(experiment, config, passed_on)
 
 
-def _plan(experiment: str, config: dict[str, Any], passed_on: tuple[str, ...]) -> Run:
+@dataclass(frozen=True)
+class Asked:
+    """What a run was asked for with: overrides of its experiment, and a seed."""
+
+    overrides: tuple[str, ...]
+    seed: int | None
+
+    def keys(self, experiment: str) -> list[str]:
+        """What the overrides change."""
+        return [parsed_override(experiment, text).key_or_group for text in self.overrides]
+
+    def without(self, experiment: str, keys: Sequence[str]) -> tuple[str, ...]:
+        """The overrides, but for those of these keys or groups."""
+        return tuple(
+            o for o in self.overrides if parsed_override(experiment, o).key_or_group not in keys
+        )
+
+
+def _plan(
+    experiment: str,
+    config: dict[str, Any],
+    passed_on: tuple[str, ...],
+    asked: Asked | None = None,
+) -> Run:
     needs: dict[str, Run] = {}
     try:
         for key, need in (config.get("needs") or {}).items():
             if need is None:
                 continue  # an experiment on top of another may drop what that one needs
-            needs[str(key)] = run = _need(experiment, str(key), config, need, passed_on)
+            needs[str(key)] = run = _need(experiment, str(key), config, need, passed_on, asked)
             config["needs"][key]["folder"] = f"run:{run.hash}"
         plain = resolved(config)
     except OmegaConfBaseException as error:
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
     try:
         check_allowed(plain)
+        if asked is not None:
+            refuse_ignored_rates(config, plain, asked.keys(experiment))
     except UserError as error:
         raise UserError(f"experiment {experiment}: {error}") from None
     plain["needs"] = {key: f"run:{run.hash}" for key, run in needs.items()}
@@ -133,20 +165,36 @@ _places: dict[str, tuple[str, str]] = {}
 
 
 def _need(
-    experiment: str, key: str, config: dict[str, Any], need: Any, passed_on: tuple[str, ...]
-) -> Run:
-    """The run under ``needs.KEY``: an experiment, nodes copied from this run, then overrides."""
+    experiment: str, key: str, config: dict[str, Any], need: Any, passed_on: tuple[str, ...],
+    asked: Asked | None,
+) -> Run:  # fmt: skip
+    """The run under ``needs.KEY``: an experiment, nodes copied from this run, then overrides.
+
+    With ``without: [GROUP]`` nothing is copied: it gets the overrides of this run, but for those
+    of these groups or keys, and then its own. So it is the very run that a table's column without
+    them has.
+    """
     wanted = resolved_but(config, f"needs.{key}", ())
     if (
         not isinstance(wanted, dict)
         or "experiment" not in wanted
         or set(wanted) - _NEED_KEYS - {"folder"}
-        or not all(isinstance(wanted.get(k) or [], list) for k in ("copy", "overrides"))
+        or not all(isinstance(wanted.get(k) or [], list) for k in ("copy", "without", "overrides"))
+        or ("copy" in wanted and "without" in wanted)
     ):
         raise UserError(
             f"experiment {experiment}: needs.{key} must have experiment, and may have the lists "
-            "copy (nodes of this run) and overrides"
+            "copy (nodes of this run) or without (groups of this run's overrides that it does not "
+            "get), and overrides"
         )
-    nodes = copied_nodes(config, [str(k) for k in wanted.get("copy") or ()], experiment)
     changes = tuple(map(str, wanted.get("overrides") or ()))
+    if "without" in wanted:
+        if asked is None:
+            raise UserError(
+                f"experiment {experiment}: needs.{key}.without speaks of this run's overrides, but "
+                "it was made of another run's nodes; give that one's needs without as well"
+            )
+        theirs = asked.without(experiment, [str(k) for k in wanted["without"] or ()])
+        return _planned(str(wanted["experiment"]), (*theirs, *changes), asked.seed)
+    nodes = copied_nodes(config, [str(k) for k in wanted.get("copy") or ()], experiment)
     return _needed(str(wanted["experiment"]), changes, json.dumps(nodes), passed_on)

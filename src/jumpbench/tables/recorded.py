@@ -10,11 +10,13 @@ from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import checkout, outputs_root, reproduce_dir, suite_root, table_file
 from jumpbench.tables.cells import Cell
-from jumpbench.tables.claims import in_print, unfit
+from jumpbench.tables.claims import evaluate
 from jumpbench.tables.language import SCALES, Table
 from jumpbench.tables.layout import View
+from jumpbench.tables.mentions import composed_numbers, filled
 from jumpbench.tables.render import to_json
 from jumpbench.tables.store import read_json
+from jumpbench.tables.wording import state
 
 
 def recorded_file(table_id: str, scale: str) -> Path:
@@ -76,30 +78,29 @@ def read_content(path: Path, remedy: str) -> dict[str, Any]:
 
 
 def recorded_view(table: Table, content: dict[str, Any]) -> View:
-    """A record as it is shown."""
+    """A record as it is shown: its numbers, judged as the table file and the rules say today."""
     file = str(recorded_file(table.id, content["scale"]))
+    known = composed_numbers(table, content["scale"], content.get("mentions"))
+    table = filled(table, content["scale"], known)
     cells = [_as_compared(table, content, Cell.from_json(c, file)) for c in content["cells"]]
     changes = content.get("changes", ())
     view = View(table, content["scale"], cells, provenance=content["provenance"], overrides=changes)
-    return replace(view, claims=[_as_judged(view, claim) for claim in content["claims"]])
+    not_judged = content.get("not_judged") or view.not_judged
+    return replace(view, claims=evaluate(table, cells, content["scale"], not_judged))
 
 
 def _as_compared(table: Table, content: dict[str, Any], cell: Cell) -> Cell:
-    """A recorded cell; one that the table file says cannot be compared has no verdict."""
+    """A recorded cell; one that the table file says cannot be compared has no verdict.
+
+    What the file calls a fact today is one, whatever it was called when it was recorded.
+    """
     scale, metric = table.scales.get(content["scale"]), table.metrics.get(cell.metric)
+    if metric and metric.fact:
+        status = "fact" if cell.status == "measured" else cell.status
+        return replace(cell, fact=True, status=status, verdict=None)
     if scale and metric and scale.compared and metric.printed:
         return cell
     return replace(cell, verdict=None)
-
-
-def _as_judged(view: View, recorded: dict[str, Any]) -> dict[str, Any]:
-    """A recorded claim; one that the table file says its scale cannot decide is not judged."""
-    claim = next((c for c in view.table.claims if c.id == recorded["id"]), None)
-    if claim is None:
-        return recorded
-    if claim.check is not None and (why := unfit(claim, view.scale)):
-        recorded = {**recorded, "holds": None, "detail": why}
-    return {"in_print": in_print(view.table, claim), **recorded}
 
 
 def command_of(table: Table, content: dict[str, Any]) -> str:
@@ -115,16 +116,22 @@ def command_of(table: Table, content: dict[str, Any]) -> str:
 
 def summary(view: View) -> str:
     """``98 of 98 cells; claims: 1 holds, 2 fail``: a table in a few words."""
-    asked = [cell for cell in view.cells if cell.asked]
+    asked = [cell for cell in view.cells if cell.asked and not cell.fact]
     measured = sum(cell.status == "measured" for cell in asked)
-    text = f"{measured} of {len(asked)} cells"
+    facts = sum(cell.status == "fact" for cell in view.cells)
+    text = f"{measured} of {len(asked)} cells" if asked else "facts of the configuration alone"
+    text += f", {facts} facts" if facts and asked else ""
     verdicts = [cell.verdict for cell in asked if cell.verdict]
     if verdicts:
         text += f"; {verdicts.count('match')} ≈, {verdicts.count('better')} ▲, "
         text += f"{verdicts.count('worse')} ▼"
-    claims = [claim["holds"] for claim in view.claims]
-    if view.scale.kind in ("smoke", "miniature") or not claims:
+    states = [state(claim) for claim in view.claims]
+    if set(states) <= {"not judged"}:
         return text
-    names = {True: ("holds", "hold"), False: ("fails", "fail"), None: ("open", "open")}
-    words = [f"{claims.count(k)} {v[claims.count(k) > 1]}" for k, v in names.items() if k in claims]
+    plural = {"holds": "hold", "fails": "fail"}
+    words = [
+        f"{n} {name if n == 1 else plural.get(name, name)}"
+        for name in ("holds", "fails", "open", "not judged")
+        if (n := states.count(name))
+    ]
     return text + "; claims: " + ", ".join(words)

@@ -11,15 +11,16 @@ from typing import Any
 from jumpbench.files import write_atomic
 from jumpbench.tables.latex import to_latex
 from jumpbench.tables.layout import View, blocks
+from jumpbench.tables.names import one_line
 from jumpbench.tables.webpage import to_html
 from jumpbench.tables.wording import (
-    HOLDS,
     banner,
     claim_words,
     counts,
     legend,
     made_by,
     notes,
+    state,
     title,
 )
 
@@ -33,9 +34,13 @@ def write_all(
     write_atomic(folder / "table.json", to_json(content))
     write_atomic(folder / "table.csv", to_csv(content["cells"]))
     write_atomic(folder / "runs.csv", runs_csv(content))
-    write_atomic(folder / "table.md", to_markdown(view) + f"\n{made_by(view.provenance)}.\n")
+    write_atomic(folder / "table.md", _with_origin(view))
     write_atomic(folder / "table.tex", to_latex(view))
     write_atomic(folder / "table.html", to_html(view, figures))
+
+
+def _with_origin(view: View) -> str:
+    return f"{to_markdown(view)}\n{as_markdown(made_by(view.provenance))}.\n"
 
 
 def to_json(content: Any) -> str:
@@ -78,26 +83,31 @@ def _cell(value: Any) -> Any:
 _HTML_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
-def _md(text: str) -> str:
-    return _HTML_TAG.sub("&lt;", text.replace("|", "\\|"))
+def as_markdown(text: str) -> str:
+    """Text on one line of Markdown, a cell of a table too, without tags."""
+    return _HTML_TAG.sub("&lt;", one_line(text).replace("|", "\\|"))
 
 
 def to_markdown(view: View, level: int = 3) -> str:
-    lines = [f"{'#' * level} {_md(view.heading)}", ""]
+    lines = [f"{'#' * level} {as_markdown(view.heading)}", ""]
     for line in banner(view):
-        lines += [_md(line), ""]
+        lines += [as_markdown(line), ""]
     lines += [f"{counts(view.cells)}.{legend(view)}", ""]
     for block in blocks(view):
-        lines.append("| " + " | ".join(map(_md, [title(block.metric), *block.columns])) + " |")
+        lines.append(
+            "| " + " | ".join(map(as_markdown, [title(block.metric), *block.columns])) + " |"
+        )
         lines.append("|---" * (len(block.columns) + 1) + "|")
         for row, texts in block.rows:
-            lines.append(f"| {_md(row)} | " + " | ".join(_md(t.line) for t in texts) + " |")
+            lines.append(
+                f"| {as_markdown(row)} | " + " | ".join(as_markdown(t.line) for t in texts) + " |"
+            )
         if block.perfect:
             lines.append(f"| *{block.perfect_label}* | " + " | ".join(block.perfect) + " |")
         lines.append("")
     for claim in view.claims:
         words = f" ({claim_words(claim)})" if claim_words(claim) else ""
-        lines.append(f"- **{HOLDS[claim['holds']]}**: {_md(claim['text'] + words)}")
+        lines.append(f"- **{state(claim)}**: {as_markdown(claim['text'] + words)}")
     lines += [""] if view.claims else []
-    lines += [f"- {_md(note)}" for note in notes(view)]
+    lines += [f"- {as_markdown(note)}" for note in notes(view)]
     return "\n".join(lines).rstrip() + "\n"

@@ -10,6 +10,7 @@ from jumpbench.files import write_atomic
 from jumpbench.paths import reproduce_dir, suite_root
 from jumpbench.tables.grid import Selection
 from jumpbench.tables.language import Table
+from jumpbench.tables.names import one_line
 from jumpbench.tables.overview import COSTS, cost_of
 from jumpbench.tables.recorded import (
     command_of,
@@ -21,12 +22,12 @@ from jumpbench.tables.recorded import (
     summary,
     write_record,
 )
-from jumpbench.tables.render import to_markdown
+from jumpbench.tables.render import as_markdown, to_markdown
 from jumpbench.tables.reproduction import Reproduction
 from jumpbench.tables.schema import FILE as SCHEMA
 from jumpbench.tables.schema import schema_text
 from jumpbench.tables.spec import available, load
-from jumpbench.tables.wording import HOLDS, made_by, older_runs
+from jumpbench.tables.wording import made_by, older_runs, state
 
 _MARKED = re.compile(r"(<!-- (\S+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 RESULTS = "RESULTS.md"
@@ -138,7 +139,8 @@ def _results(slug: str) -> str:
 def _recorded(table: Table, scale: str) -> str:
     content = read_record(table.id, scale)
     view = recorded_view(table, content)
-    tail = f"Regenerate with `{command_of(table, content)}`. {made_by(content['provenance'])}.\n"
+    made = as_markdown(made_by(content["provenance"]))
+    tail = f"Regenerate with `{one_line(command_of(table, content))}`. {made}.\n"
     return f'<a id="{_anchor(table.id, scale)}"></a>\n\n{to_markdown(view, 2)}\n{tail}'
 
 
@@ -152,11 +154,11 @@ def _summaries(slug: str) -> str:
     def one(table: Table, scale: str) -> str:
         view = recorded_view(table, read_record(table.id, scale))
         link = f"{RESULTS}#{_anchor(table.id, scale)}"
-        lines = [f"- [{view.title}]({link}), {scale}: {summary(view)}."]
+        lines = [f"- [{as_markdown(view.title)}]({link}), {scale}: {summary(view)}."]
         for claim in view.claims:
             if claim["holds"] is not None:
                 printed = f" (in print: {claim['in_print']})" if claim.get("in_print") else ""
-                lines.append(f"  - **{HOLDS[claim['holds']]}**: {claim['text']}{printed}")
+                lines.append(f"  - **{state(claim)}**: {as_markdown(claim['text'] + printed)}")
         return "\n".join(lines) + "\n"
 
     return "".join(_each_record(slug, one))
@@ -164,10 +166,10 @@ def _summaries(slug: str) -> str:
 
 def _table_list() -> str:
     """Every table with its records, by what a reader may take them for."""
-    kinds = ("paper setting", "medium", "miniature")
+    kinds = ("paper setting", "own setting", "medium", "miniature")
     lines = [
-        "| table | what it shows | cost | data | paper setting | medium | miniature |",
-        "|---" * 7 + "|",
+        "| table | what it shows | cost | data | " + " | ".join(kinds) + " |",
+        "|---" * (4 + len(kinds)) + "|",
     ]
     for table_id in _of_the_pages():
         table = load(table_id)
@@ -178,7 +180,7 @@ def _table_list() -> str:
             text = f"[{scale}]({link}): {summary(view)}"
             by_kind.setdefault(view.scale.kind, []).append(text)
         lines.append(
-            f"| `{table_id}` | {table.title} | {cost_of(table.cost)} | "
+            f"| `{table_id}` | {as_markdown(table.title)} | {cost_of(table.cost)} | "
             f"{', '.join(table.data) or 'none'} | "
             + " | ".join("<br>".join(by_kind.get(kind, ["–"])) for kind in kinds)
             + " |"

@@ -27,7 +27,7 @@ from jumpbench.tables.recorded import (
 from jumpbench.tables.spec import available, load, sweeps
 from jumpbench.tables.webpage import Variant, to_page
 
-_RANK = ("paper setting", "medium", "miniature", "smoke")
+_RANK = ("paper setting", "own setting", "medium", "miniature", "smoke")
 
 
 def write_page(stamp: str = "") -> Path:
@@ -115,6 +115,10 @@ class _Follow(http.server.BaseHTTPRequestHandler):
     shown = ""
 
     def do_GET(self) -> None:
+        # A page of another site may call a name of its own 127.0.0.1, and so read this one.
+        name = (self.headers.get("Host") or "").lower().split(":")[0]
+        if name not in ("127.0.0.1", "localhost"):
+            return self.send_error(403, "this page is for 127.0.0.1 and localhost alone")
         try:
             now = stamp()
             if self.path == "/changed":

@@ -11,6 +11,7 @@ from jumpbench.files import make_folder
 from jumpbench.paths import outputs_root
 from jumpbench.tables import claims as claim_checks
 from jumpbench.tables import grid as grids
+from jumpbench.tables import mentions
 from jumpbench.tables.attempt import forget
 from jumpbench.tables.cells import Cell
 from jumpbench.tables.codeage import is_outdated
@@ -24,6 +25,7 @@ from jumpbench.tables.plan import Run
 from jumpbench.tables.progress import Terminal
 from jumpbench.tables.provenance import code_version, now, versions
 from jumpbench.tables.render import FORMATS, write_all
+from jumpbench.tables.run_seconds import measured_seconds
 from jumpbench.tables.spec import Table, load
 from jumpbench.tables.store import read_json, read_metrics
 
@@ -42,6 +44,8 @@ class Reproduction:
         self.part: list[GridCell] = grids.build(table, selection)
         self.seeds = sorted({*_known_seeds(self.folder), *_asked_seeds(self.part)})
         self.grid: list[GridCell] = grids.whole(table, selection, self.seeds)
+        self.mentions = mentions.numbers(table, selection.scale, self.grid)
+        self.table = mentions.filled(table, selection.scale, self.mentions)
         self.runs: list[Run] = grids.unique_runs(self.part)
         self.records = Records()
         self._written = 0.0
@@ -160,6 +164,7 @@ class Reproduction:
             "changes": list(self.selection.changes),  # those of them that can change a number
             "not_judged": self.not_judged or None,
             "seeds": self.seeds,
+            "mentions": self.mentions,  # numbers of its runs that its notes say
             "cells": [cell.as_json() for cell in cells],
             "claims": claim_checks.evaluate(self.table, cells, scale, self.not_judged),
             "provenance": {
@@ -188,6 +193,7 @@ class Reproduction:
         return {
             "hardware": list(hardware), "run_commits": list(commits), "n_runs": len(runs),
             "outdated_runs": outdated, "run_seconds": round(seconds, 1),
+            "seconds": measured_seconds(self.grid),
         }  # fmt: skip
 
     def _figures(self, cells: Sequence[Cell]) -> list[Path]:

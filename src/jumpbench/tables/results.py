@@ -5,13 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omegaconf import OmegaConf
-
 from jumpbench.errors import UserError
 from jumpbench.paths import outputs_root
 from jumpbench.tables.names import no_such
 from jumpbench.tables.recorded import recorded_file
-from jumpbench.tables.store import read_json, read_metrics
+from jumpbench.tables.store import read_config, read_json, read_metrics
 
 if TYPE_CHECKING:
     from jumpbench.methods.base import Method
@@ -33,12 +31,20 @@ class FinishedRun:
 
     @functools.cached_property
     def method(self) -> "Method":
-        """The method with its trained weights (averaged ones where it averages), on the CPU."""
-        import torch
-        from hydra.utils import instantiate
+        """The method with its trained weights (averaged ones where it averages), on the CPU.
 
-        method = instantiate(self.config["method"], _convert_="all")
-        if "fit" in self.config["stages"]:
+        Raises:
+            UserError: a configuration of somebody else that names what none may call, or no method.
+        """
+        import torch
+
+        from jumpbench.methods.base import Method
+        from jumpbench.tables.gate import construct
+
+        method = construct(self.config.get("method"), "method")
+        if not isinstance(method, Method):
+            raise UserError(f"{self.folder / 'config.yaml'} is damaged (no method in it)")
+        if "fit" in (self.config.get("stages") or ()):
             path = self.folder / "checkpoints" / "last.ckpt"
             if not path.is_file():
                 raise UserError(f"{path} is missing: delete metrics.json beside it and run again")
@@ -69,9 +75,7 @@ def load_run(run: str | Path) -> FinishedRun:
     record = read_metrics(folder)
     if record is None:
         raise UserError(f"{folder} has not finished; run it first (jumpbench status says what is)")
-    config = OmegaConf.to_container(OmegaConf.load(folder / "config.yaml"))
-    assert isinstance(config, dict)
-    return FinishedRun(folder, config, record["metrics"])  # type: ignore[arg-type]
+    return FinishedRun(folder, read_config(folder), record["metrics"])
 
 
 def _folder(run: str) -> Path:

@@ -9,30 +9,35 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
-
-# libyaml's is ten times as fast; both build plain values only.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+from jumpbench.tables.store import read_config
 
 SHOWN = 32
 """Samples in a picture."""
 POINTS = 160
 """Points of a learning curve."""
+MOST_NEEDS = 100
 
 
-def trained_runs(folder: Path) -> Iterator[Path]:
-    """The run and those that it needs, as far as they have logged a training."""
-    with contextlib.suppress(OSError, yaml.YAMLError, AttributeError):
-        text = (folder / "config.yaml").read_text(encoding="utf-8")
-        config = yaml.load(text, Loader=_LOADER)
-        for need in (config.get("needs") or {}).values():
-            if isinstance(need, str) and Path(need).is_dir():
-                yield from trained_runs(Path(need))
+def trained_runs(folder: Path, seen: set[Path] | None = None) -> Iterator[Path]:
+    """The run and those beside it that it needs, as far as they have logged a training."""
+    seen = set() if seen is None else seen
+    seen.add(folder)
+    for need in _needed(folder):
+        if need not in seen and len(seen) < MOST_NEEDS:  # a damaged one may need itself
+            yield from trained_runs(need, seen)
     if (folder / "training" / "metrics.csv").is_file():
         yield folder
+
+
+def _needed(folder: Path) -> list[Path]:
+    """Folders under ``needs`` of a run's configuration, those of the same outputs alone."""
+    with contextlib.suppress(UserError, AttributeError):
+        needs = (read_config(folder).get("needs") or {}).values()
+        places = [Path(need) for need in needs if isinstance(need, str)]
+        return [place for place in places if place.parent.parent == folder.parent.parent]
+    return []
 
 
 def learning_curve(run: Path) -> tuple[str, list[tuple[float, float]]] | None:
@@ -76,7 +81,7 @@ def sparkline(points: Sequence[tuple[float, float]], width: int = 220, height: i
 def samples_picture(run: Path) -> Path | None:
     """``figures/samples.png`` of a run with ``samples.pt``: drawn once, None if there are none."""
     source, picture = run / "samples.pt", run / "figures" / "samples.png"
-    if not source.is_file():
+    if not source.is_file() or picture.parent.is_symlink():
         return None
     if picture.is_file() and picture.stat().st_mtime >= source.stat().st_mtime:
         return picture

@@ -9,13 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.tables.constructors import (
-    GETTERS,
-    find_own_modules,
-    is_allowed,
-    locate,
-    targets,
-)
+from jumpbench.tables.constructors import GETTERS, targets
+from jumpbench.tables.gate import called, permitted
 
 _SIMPLE = (bool, int, float, str)
 
@@ -26,37 +21,35 @@ def check_signatures(config: Mapping[str, Any]) -> None:
     Imports the classes (and so torch), constructs nothing.
 
     Raises:
-        UserError: a class that cannot be imported; an argument that is unknown, missing, or of
-            another type than its annotation says.
+        UserError: a class that cannot be imported, or that no configuration may call; an argument
+            that is unknown, missing, or of another type than its annotation says.
     """
-    find_own_modules()
     parts = {k: config.get(k) for k in ("data", "method", "evaluation", "trainer", "logger")}
     # What is null for the trainer is left to Lightning.
     parts["trainer"] = {k: v for k, v in dict(config["trainer"]).items() if v is not None}
     for place, node in targets(parts):
-        called = locate(str(node["_target_"]), place)
+        function = called(node, place)
         if node["_target_"] not in GETTERS:
-            _check_call(called, place, node)
+            _check_call(function, place, node)
 
 
 def arguments_of(node: Any) -> frozenset[str]:
     """Names of the arguments of what a node constructs (imports its class); empty if unknown."""
     name = str(node.get("_target_", "")) if isinstance(node, Mapping) else ""
-    if name and name not in GETTERS and is_allowed(name):
-        find_own_modules()
+    if name and name not in GETTERS:
         with contextlib.suppress(UserError, TypeError, ValueError):
-            return frozenset(_arguments(locate(name))[0])
+            return frozenset(_arguments(permitted(name))[0])
     return frozenset()
 
 
-def _arguments(called: Any) -> tuple[dict[str, inspect.Parameter], bool]:
+def _arguments(function: Any) -> tuple[dict[str, inspect.Parameter], bool]:
     """Arguments by name, and whether any other is taken too.
 
     What a class takes as ``**kwargs`` is looked up in the class above it, and so on.
     """
     found: dict[str, inspect.Parameter] = {}
-    for function in _constructors(called):
-        parameters = inspect.signature(function).parameters.values()
+    for constructor in _constructors(function):
+        parameters = inspect.signature(constructor).parameters.values()
         found |= {p.name: p for p in parameters if p.kind in _NAMED and p.name not in found}
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
             return {name: p for name, p in found.items() if name != "self"}, False

@@ -16,6 +16,7 @@ from jumpbench.tables.plan import Run, plan_run
 from jumpbench.tables.progress import Terminal
 from jumpbench.tables.scalefiles import expanded
 from jumpbench.tables.store import read_metrics
+from jumpbench.tables.unread import refuse_unread
 
 
 def make_runs(
@@ -34,6 +35,7 @@ def make_runs(
     changes = expanded(overrides)
     chosen = seeds_of(seeds, 1) if seeds is not None else [None]
     runs = [plan_run(experiment, changes, seed) for seed in chosen]
+    refuse_unread(overrides, [lambda typed: (experiment, expanded(typed))])
     if fresh:
         forget([run.folder for run in runs])
     steps = {step.hash: step for run in runs for step in run.with_needs()}

@@ -3,13 +3,16 @@
 import contextlib
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
+import yaml
 from filelock import FileLock, Timeout
 
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.files import make_folder, write_atomic
+from jumpbench.paths import outputs_root
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -26,6 +29,56 @@ def read_json(path: Path, remedy: str) -> Any:
         raise UserError(f"{path} is damaged (not whole json); {remedy}") from None
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
+
+
+# libyaml's is ten times as fast; both build plain values only.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Dumper(yaml.SafeDumper):
+    """As OmegaConf writes plain values; but a text that looks like a formula is one text more."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+    """Quoted where another reader of YAML would see a number (1e5) or a flag (n)."""
+    quoted = value in ("y", "Y", "n", "N")
+    with contextlib.suppress(ValueError):
+        float(value)
+        quoted = True
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="'" if quoted else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def write_config(folder: Path, config: dict[str, Any]) -> None:
+    """``config.yaml`` of a run: plain values, in which nothing is a formula."""
+    text = yaml.dump(
+        config, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, sort_keys=False
+    )
+    write_atomic(folder / "config.yaml", text)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """What :func:`write_config` wrote.
+
+    Raises:
+        UserError: there is none, or it is damaged.
+    """
+    path = folder / "config.yaml"
+    try:
+        config = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
+        json.dumps(config, default=str)  # a mapping may contain itself
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}; plan the run first") from None
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError):
+        config = None
+    if not isinstance(config, dict):
+        raise UserError(f"{path} is damaged (not a whole configuration); run it again") from None
+    return {str(key): value for key, value in config.items()}
 
 
 def read_metrics(folder: Path) -> dict[str, Any] | None:
@@ -48,6 +101,25 @@ def read_metrics(folder: Path) -> dict[str, Any] | None:
     return record
 
 
+_RUN_ID = re.compile(r"(?!\.)[^/\\\0]+/(?!\.)[^/\\\0]+")
+
+
+def is_run_id(text: Any) -> bool:
+    """Whether a text is ``SLUG/NAME-HASH``, and no way to another folder."""
+    return isinstance(text, str) and _RUN_ID.fullmatch(text) is not None
+
+
+def run_folder(run: Any) -> Path:
+    """The folder of a run by its id.
+
+    Raises:
+        UserError: that is no id of a run.
+    """
+    if not is_run_id(run):
+        raise UserError(f"{str(run)[:60]!r} is no run (SLUG/NAME-HASH)")
+    return outputs_root() / "runs" / run
+
+
 def run_hash(folder: Path) -> str:
     """The hash of the run whose folder this is (``NAME-HASH``)."""
     return folder.name.rsplit("-", 1)[-1]
@@ -55,11 +127,27 @@ def run_hash(folder: Path) -> str:
 
 def failure_status(folder: Path) -> str:
     """``data-missing`` or ``failed``: how a cell reports the run's last error."""
-    try:
-        kind = json.loads((folder / "error.json").read_text())["kind"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return "failed"
-    return "data-missing" if kind == DataMissing.__name__ else "failed"
+    return "data-missing" if failure_kind(folder) == DataMissing.__name__ else "failed"
+
+
+def failure_kind(folder: Path) -> str:
+    """Name of the exception that the run's last attempt ended with; ``RunFailed`` if unknown."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        return str(json.loads((folder / "error.json").read_text())["kind"])
+    return "RunFailed"
+
+
+def record_failure(folder: Path, kind: str, message: str) -> None:
+    """Leave in a run's folder why it is not made, for cells and ``status``.
+
+    Nothing is written where another process is making the run, or where the disk refuses: what the
+    caller says on the terminal is all that there is then.
+    """
+    with (
+        contextlib.suppress(Timeout, UserError, OSError),
+        run_lock(folder).acquire(timeout=0),
+    ):
+        write_json(folder / "error.json", {"kind": kind, "message": message})
 
 
 def read_failure(folder: Path) -> str | None:

@@ -23,6 +23,7 @@ from jumpbench.tables.plan import plan_run
 from jumpbench.tables.reproduction import reproduce
 from jumpbench.tables.scalefiles import expanded
 from jumpbench.tables.spec import available, load
+from jumpbench.tables.unread import refuse_unread
 
 SCALE = "small"
 
@@ -56,7 +57,9 @@ def sweep(
     content = table(experiment, swept, fixed, names)
     for row in content["rows"]:  # what fits no run is told before a file is written
         for column in content["columns"]:
-            plan_run(experiment, expanded([*fixed, *row["overrides"], *column["overrides"], *here]))
+            typed = [*fixed, *row["overrides"], *column["overrides"], *here]
+            plan_run(experiment, expanded(typed))
+            refuse_unread(typed, [lambda typed: (experiment, expanded(typed))])
     identity = hashlib.sha256(repr((experiment, swept, fixed, names)).encode()).hexdigest()[:8]
     table_id = f"{SWEEP}/{re.sub(r'[^A-Za-z0-9]+', '-', experiment)}-{identity}"
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jumpbench.tables.embedded import embedded
 from jumpbench.tables.language import Heads
 from jumpbench.tables.mirrors import close, is_wandb, opened, place_of
 
@@ -34,7 +35,8 @@ def mirror_table(
     logger = opened({**titles, **wanted}, folder, _id(name))
     logger.log_hyperparams({"title": title, **{k: content[k] for k in _SAID if k in content}})
     logger.log_table("cells", list(COLUMNS), rows(content["cells"], heads))
-    for picture in sorted((folder / "figures").glob("*.png")):
+    pictures = sorted((folder / "figures").glob("*.png"))
+    for picture in (path for path in pictures if embedded(path)):
         logger.log_image(f"figures/{picture.stem}", [str(picture)])
     artifact = wandb.Artifact(name.replace("/", "-").replace("@", "-"), type="table")
     for file in sorted(folder.glob("table.*")):

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from jumpbench.tables.checks import Place
-from jumpbench.tables.language import Table
+from jumpbench.tables.language import Claim, Table
 
 Wrong = Callable[[tuple, str], Exception]
 _FIGURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
@@ -57,8 +57,20 @@ class _Names:
             if claim.check is None and not claim.reason:
                 what = f"claim '{claim.id}' needs a check, or the reason why there is none"
                 raise self.wrong(("claims", i), what)
+            self._where(claim, ("claims", i))
             for kind, arguments in claim.check.parts() if claim.check else ():
                 _Checks(self, claim.id, ("claims", i)).check(kind, arguments)
+
+    def _where(self, claim: Claim, place: tuple) -> None:
+        """Some scale can decide it, and those that it names exist and decide claims."""
+        if claim.check is not None and not self.table.deciding(claim):
+            what = f"claim '{claim.id}' needs scales: {{SCALE: why it can be decided there}}"
+            raise self.wrong(place, what)
+        for name in claim.scales:
+            scale = self.table.scales.get(name)
+            if scale is None or not scale.judged:
+                why = "it has no such scale" if scale is None else "that scale decides no claim"
+                raise self.wrong((*place, "scales", name), f"claim '{claim.id}': {name}: {why}")
 
     def _rows(self) -> None:
         for i, row in enumerate(self.table.rows):
@@ -75,6 +87,7 @@ class _Names:
             self.refer("column", scale.columns, (*place, "columns"))
             self.refer("row", scale.only_rows, (*place, "only_rows"))
             self.refer("column", scale.only_columns, (*place, "only_columns"))
+            self.refer("metric", scale.only_metrics, (*place, "only_metrics"))
             self.refer("row", scale.heads.rows, (*place, "heads", "rows"))
             self.refer("column", scale.heads.columns, (*place, "heads", "columns"))
 

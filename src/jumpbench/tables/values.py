@@ -137,10 +137,13 @@ def _must_exist(config: DictConfig, key: str) -> None:
     names = key.split(".")
     for i, name in enumerate(names):
         if isinstance(node, DictConfig) and name not in set(node):
-            known = [".".join([*names[:i], str(k)]) for k in {*node, *arguments_of(node)}]
-            raise UserError(
-                f"{no_such('key', '.'.join(names[: i + 1]), known)} (a new key is written +{key}=)"
-            )
+            here, arguments = ".".join(names[: i + 1]), arguments_of(node)
+            if name in arguments:  # an argument that is not written, and so has nothing beneath it
+                raise UserError(
+                    f"no key '{key}': {here} is not set here, so nothing lies beneath it"
+                )
+            known = [".".join([*names[:i], str(k)]) for k in {*node, *arguments}]
+            raise UserError(f"{no_such('key', here, known)} (a new key is written +{key}=)")
         if not OmegaConf.is_config(node) or i == len(names) - 1:
             return  # a list's element, or beneath a plain value: OmegaConf says what is wrong
         node = OmegaConf.select(node, name, throw_on_missing=False)

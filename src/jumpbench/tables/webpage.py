@@ -1,6 +1,5 @@
 """Tables as one web page that stands alone: style, script, figures and numbers are inside it."""
 
-import base64
 import functools
 import json
 import re
@@ -11,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.paths import outputs_root
 from jumpbench.tables.cells import Cell
+from jumpbench.tables.embedded import embedded
 from jumpbench.tables.layout import Block, Text, View, blocks, inside
 from jumpbench.tables.runpictures import (
     learning_curve,
@@ -20,15 +19,15 @@ from jumpbench.tables.runpictures import (
     sparkline,
     trained_runs,
 )
-from jumpbench.tables.store import read_json
+from jumpbench.tables.store import is_run_id, read_json, run_folder
 from jumpbench.tables.wording import (
-    HOLDS,
     banner,
     claim_words,
     counts,
     legend,
     made_by,
     notes,
+    state,
     title,
 )
 
@@ -114,19 +113,22 @@ def _variant(variant: Variant) -> dict[str, Any]:
         "blocks": shown, "notes": notes(view), "made_by": made_by(view.provenance),
         "collected": view.provenance.get("collected", ""), "command": variant.command,
         "claims": [
-            {"state": (state := HOLDS[c["holds"]]), "text": c["text"], "words": _claim(state, c)}
+            {"state": state(c), "text": c["text"], "words": _claim(c)}
             for c in view.claims
         ],
-        "figures": [{"name": path.stem, "data": _embedded(path)} for path in variant.figures],
+        "figures": [
+            {"name": path.stem, "data": data}
+            for path in variant.figures if (data := embedded(path))
+        ],
         "content": _content(variant),
         **(_pictures(view) if variant.with_runs else {"curves": [], "samples": []}),
     }  # fmt: skip
 
 
-def _claim(state: str, claim: Mapping[str, Any]) -> str:
+def _claim(claim: Mapping[str, Any]) -> str:
     """How a claim was decided; most details begin with it."""
-    words = claim_words(claim)
-    return words if words.startswith(state) else f"{state}: {words}" if words else state
+    words, how = claim_words(claim), state(claim)
+    return words if words.startswith(how) else f"{how}: {words}" if words else how
 
 
 def _kind(view: View) -> str:
@@ -184,7 +186,7 @@ def _cell(variant: Variant, cell: Cell) -> dict[str, Any]:
 def _run(run: str) -> dict[str, str]:
     """Where a run comes from, if its folder is here."""
     try:
-        made = read_json(outputs_root() / "runs" / run / "provenance.json", "")
+        made = read_json(run_folder(run) / "provenance.json", "")
         machine = made["hardware"]
         commit = made["commit"] and str(made["commit"])[:10]
         changes = " with local changes" if made["dirty"] else ""
@@ -207,9 +209,10 @@ def _pictures(view: View) -> dict[str, list[dict[str, Any]]]:
     first: dict[str, Cell] = {}
     for cell in view.cells:
         for value in cell.values[:1]:
-            first.setdefault(value.run, cell)
+            if is_run_id(value.run):
+                first.setdefault(value.run, cell)
     for name_of_run, cell in first.items():
-        row, run = view.row_head(cell.row), outputs_root() / "runs" / name_of_run
+        row, run = view.row_head(cell.row), run_folder(name_of_run)
         for trained in trained_runs(run) if len(curves) < PICTURES else ():
             if trained not in curves and (curve := learning_curve(trained)):
                 name, points = curve
@@ -219,11 +222,8 @@ def _pictures(view: View) -> dict[str, list[dict[str, Any]]]:
                     "path": sparkline(points), "first": f"{points[0][1]:.3g}",
                     "last": f"{points[-1][1]:.3g}", "steps": f"{points[-1][0]:.0f}",
                 }  # fmt: skip
-        if row not in samples and len(samples) < PICTURES and (path := samples_picture(run)):
+        path = samples_picture(run) if row not in samples and len(samples) < PICTURES else None
+        if path and (data := embedded(path)):
             label = f"{row} ({view.column_head(cell.column)})"
-            samples[row] = {"row": label, "data": _embedded(path)}
+            samples[row] = {"row": label, "data": data}
     return {"curves": list(curves.values()), "samples": list(samples.values())}
-
-
-def _embedded(path: Path) -> str:
-    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jumpbench.tables.cells import Cell
-from jumpbench.tables.language import Metric
+from jumpbench.tables.language import OWN, PAPERS, Metric
 from jumpbench.tables.layout import View, inside, is_outside, left_out
-from jumpbench.tables.names import visible
+from jumpbench.tables.names import one_line, visible
 
 LEGEND = "≈ matches the paper, ▲ better, ▼ worse; no mark: nothing to compare with"
-HOLDS = {True: "holds", False: "fails", None: "open"}
 
 
 def title(metric: Metric) -> str:
@@ -24,15 +23,21 @@ def legend(view: View) -> str:
 
 
 def counts(cells: Sequence[Cell]) -> str:
-    """How much stands behind the numbers: ``30 of 36 cells measured; 1-3 seeds, 10000 samples``."""
+    """How much stands behind the numbers: ``30 of 36 cells measured; 1 to 3 seeds a cell``.
+
+    Facts, settings read off the configuration, are counted beside them.
+    """
     measured = [cell for cell in cells if cell.status == "measured"]
     partial = sum(cell.status == "partial" for cell in cells)
-    asked = [cell for cell in cells if cell.asked]
-    text = f"{len(measured)} of {len(asked)} cells measured"
+    asked = [cell for cell in cells if cell.asked and not cell.fact]
+    facts = sum(cell.status == "fact" for cell in cells)
+    text = f"{len(measured)} of {len(asked)} cells measured" if asked else "nothing to measure"
     text += f", {partial} in part" if partial else ""
+    text += f", {facts} facts of the configuration" if facts else ""
+    numbers = [cell for cell in cells if cell.has_number and not cell.fact]
     for name, values in (
-        ("seeds", {cell.n_seeds for cell in cells if cell.has_number}),
-        ("samples", {cell.n_samples for cell in cells if cell.has_number and cell.n_samples}),
+        ("seeds", {cell.n_seeds for cell in numbers}),
+        ("samples", {cell.n_samples for cell in numbers if cell.n_samples}),
     ):
         if values:
             low, high = min(values), max(values)
@@ -58,6 +63,7 @@ def banner(view: View) -> list[str]:
             " It decides no claim of the paper, whose numbers are of another setting."
             if view.table.published or view.table.claims else "")],
         "medium": [f"Medium scale{note}"],
+        "own setting": [f"A setting of ours, not the paper's{note}"],
         "paper setting": [f"Scale {view.scale_name}{note}"] if view.scale.note else [],
     }[view.scale.kind]  # fmt: skip
 
@@ -79,7 +85,10 @@ def notes(view: View) -> list[str]:
         lines.append("–: as the paper prints it, not measured here.")
     if view.beside and not all(metric.printed for metric in table.metrics.values()):
         lines.append("The paper draws this and prints no number, so there is none to compare with.")
-    for what, names in zip(("rows", "columns"), left_out(cells), strict=True):
+    asked = [cell for cell in cells if view.beside or cell.status != "cited"]
+    for what, names in zip(("rows", "columns", "metrics"), left_out(asked), strict=True):
+        if what == "metrics":
+            names = [table.metrics[n].label or n for n in names if n in table.metrics]
         if names:
             lines.append(f"Not part of the {view.scale_name} scale: {what} {', '.join(names)}")
     told: set[str] = set()
@@ -87,13 +96,22 @@ def notes(view: View) -> list[str]:
         if cell.note and cell.status != "cited" and cell.note not in told and not is_outside(cell):
             told.add(cell.note)
             lines.append(f"{cell.row}, {cell.column}: {cell.status}: {cell.note}")
-    return [visible(" ".join(line.split())) for line in lines]
+    return [one_line(line) for line in lines]
+
+
+def state(claim: Mapping[str, Any]) -> str:
+    """``holds``, ``fails``, ``open``, or ``not judged`` where its scale cannot decide it."""
+    if claim["holds"] is None:
+        return "open" if claim.get("because") else "not judged"
+    return "holds" if claim["holds"] else "fails"
 
 
 def claim_words(claim: Mapping[str, Any]) -> str:
-    """The detail of a claim with whether it holds in the paper's own numbers."""
+    """The detail of a claim, why it is judged here, and whether it holds in the paper's numbers."""
+    because = claim.get("because")
+    judged = f"judged here: {visible(because)}" if because and because not in (PAPERS, OWN) else ""
     printed = f"in print: {claim['in_print']}" if claim.get("in_print") else ""
-    return "; ".join(part for part in (visible(claim["detail"]), printed) if part)
+    return "; ".join(part for part in (visible(claim["detail"]), judged, printed) if part)
 
 
 def made_by(provenance: Mapping[str, Any]) -> str:

@@ -82,20 +82,38 @@ def changes_of(target: DiscreteTarget, x: Tensor) -> tuple[Delta, Commit | None]
     return delta, delta.commit
 
 
-def site_log_ratios(target: DiscreteTarget, x: Tensor, site: Tensor) -> Tensor:
-    """log nu(x^{d<-n}) - log nu(x) at one site per chain: x (B, D), site (B,) -> (B, N).
+class Conditionals:
+    """log nu(x^{d<-n}) - log nu(x) at one site per chain, of chains that start at x (B, D).
 
-    The target's own ``site_log_ratios`` if it has one, else N evaluations of ``log_prob``.
+    The target's own ``site_log_ratios(x, site)`` if it has one. Of any other the value of the
+    current states is kept, so that a call evaluates the N - 1 changed ones: half of what is needed
+    afresh where there are two symbols. What was drawn must be told (:meth:`commit`).
     """
-    own = getattr(target, "site_log_ratios", None)
-    if own is not None:
-        return own(x, site)
-    n_states = target.n_states
-    changed = x.repeat_interleave(n_states, 0)
-    symbols = torch.arange(n_states, device=x.device, dtype=x.dtype).repeat(len(x))
-    changed.scatter_(1, site.repeat_interleave(n_states)[:, None], symbols[:, None])
-    log_prob = target.log_prob(changed).view(len(x), n_states)
-    return log_prob - log_prob.gather(1, at_site(x, site).long()[:, None])
+
+    def __init__(self, target: DiscreteTarget, x: Tensor) -> None:
+        self.target = target
+        self.own = getattr(target, "site_log_ratios", None)
+        self.current = None if self.own is not None else target.log_prob(x)
+
+    def __call__(self, x: Tensor, site: Tensor) -> Tensor:
+        """x (B, D), site (B,) -> (B, N), 0 at the current symbols."""
+        if self.own is not None:
+            return self.own(x, site)
+        others = self.target.n_states - 1
+        shift = torch.arange(1, others + 1, device=x.device)
+        symbols = (at_site(x, site).long()[:, None] + shift) % self.target.n_states
+        changed = x.repeat_interleave(others, 0)
+        changed.scatter_(
+            1, site.repeat_interleave(others)[:, None], symbols.view(-1, 1).to(x.dtype)
+        )
+        ratios = self.target.log_prob(changed).view(len(x), others) - self.current[:, None]
+        zero = ratios.new_zeros(len(x), others + 1)
+        return zero.scatter_(1, symbols, ratios)
+
+    def commit(self, ratios: Tensor, symbol: Tensor) -> None:
+        """The next states have ``symbol`` (B,) at the sites that ``ratios`` (B, N) belong to."""
+        if self.current is not None:
+            self.current = self.current + ratios.gather(1, symbol.long()[:, None])[:, 0]
 
 
 def at_site(x: Tensor, site: Tensor) -> Tensor:

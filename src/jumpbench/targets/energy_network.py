@@ -56,11 +56,14 @@ class EnergyNetwork(Target):
 class TaylorRatios(EnergyNetwork):
     """Ratios to first order, from one gradient with respect to the one-hot state (Figure 9).
 
-    r[i, n] = g[i, n] - g[i, x_i], g = -dE/dx; biased, and used for that comparison alone.
+    r[i, n] = g[i, n] - g[i, x_i], g = -dE/dx; biased, and used for that comparison alone. A table
+    asks for the energy and one gradient at the state and for no neighbour.
 
     Args:
         energy: must also take one-hot states: ``energy.of_one_hot(z)``, (B, D, N) -> (B,).
     """
+
+    table_evaluations = 2
 
     def __init__(self, energy: nn.Module, one_hot: Callable[[Tensor], Tensor] | None = None):
         super().__init__(energy)

@@ -9,7 +9,8 @@ from torch import Tensor
 from jumpbench.errors import UserError
 from jumpbench.targets.base import DiscreteTarget
 
-_LARGEST_SPACE = 2**20
+LARGEST_BITS = 20
+"""log2 of the largest number of states that is enumerated."""
 
 
 def all_states(length: int, n_states: int) -> Tensor:
@@ -18,9 +19,9 @@ def all_states(length: int, n_states: int) -> Tensor:
     Raises:
         UserError: more than 2^20 states, or more than 256 symbols.
     """
-    if length * math.log2(n_states) > 20 + 1e-9 or n_states > 256:
+    if length * math.log2(n_states) > LARGEST_BITS + 1e-9 or n_states > 256:
         raise UserError(
-            f"{n_states}^{length} states are too many to enumerate (at most {_LARGEST_SPACE})"
+            f"{n_states}^{length} states are too many to enumerate (at most {2**LARGEST_BITS})"
         )
     index = torch.arange(n_states**length)
     digits = [

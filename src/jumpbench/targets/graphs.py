@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -149,6 +150,14 @@ class GraphLaw(Target, ABC):
     def __len__(self) -> int:
         return len(self.graphs)
 
+    @cached_property
+    def table_evaluations(self) -> float:
+        """Energy evaluations of a table of neighbour ratios: 1 + the mean number of real nodes.
+
+        Looked up once: the number comes from the device.
+        """
+        return 1 + float(self.graphs.sizes.double().mean())
+
     def rows(self, index: Tensor) -> "GraphLaw":
         """The laws at ``index``, repeats allowed."""
         return self._like(self.graphs.rows(index), self.beta[index])
@@ -192,6 +201,10 @@ class GraphLaw(Target, ABC):
     @abstractmethod
     def score(self, x: Tensor) -> Tensor:
         """Size (B,) of a feasible solution."""
+
+    def conflicts(self, x: Tensor) -> Tensor:
+        """Number (B,) of edges that make a state infeasible; 0 where every state is a solution."""
+        return torch.zeros(len(x), device=x.device)
 
     def _like(self, graphs: Graphs, beta: float | Tensor) -> "GraphLaw":
         return type(self)(graphs, beta)
@@ -238,6 +251,11 @@ class IndependentSets(GraphLaw):
 
     def score(self, x: Tensor) -> Tensor:
         return x.sum(-1)
+
+    def conflicts(self, x: Tensor) -> Tensor:
+        """Number (B,) of edges between chosen nodes."""
+        bits = x.to(self.graphs.adjacency.dtype)
+        return (bits * self._neighbors(bits)).sum(-1) / 2
 
     def _like(self, graphs: Graphs, beta: float | Tensor) -> "IndependentSets":
         return IndependentSets(graphs, beta, self.penalty)

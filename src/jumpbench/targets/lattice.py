@@ -19,7 +19,7 @@ class LatticeTarget(DiscreteTarget, Protocol):
     size: int
     """L; D = L^2, site d = row * L + column."""
     pair: Tensor
-    """(N, N), float64 on the CPU, symmetric, times the inverse temperature."""
+    """(N, N), float64 on the CPU (or where a wrapper's power is), symmetric, times beta."""
     field: Tensor
     """(N,), likewise."""
 

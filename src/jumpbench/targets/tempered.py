@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 
 from jumpbench.targets.base import DiscreteTarget
-from jumpbench.targets.changes import Commit, Delta, changes_of, site_log_ratios
+from jumpbench.targets.changes import Commit, Delta, changes_of
 
 
 class Tempered:
@@ -24,9 +24,6 @@ class Tempered:
     def neighbor_log_ratios(self, x: Tensor) -> Tensor:
         return self.power * self.target.neighbor_log_ratios(x)
 
-    def site_log_ratios(self, x: Tensor, site: Tensor) -> Tensor:
-        return self.power * site_log_ratios(self.target, x, site)
-
     def changes(self, x: Tensor) -> tuple[Delta, Commit | None]:
         delta, commit = changes_of(self.target, x)
         return lambda x, site, token: self.power * delta(x, site, token), commit
@@ -36,4 +33,8 @@ class Tempered:
         if name.startswith("_") or name == "target":
             raise AttributeError(name)
         value = getattr(self.target, name)
+        if name == "site_log_ratios":
+            return lambda x, site: self.power * value(x, site)
+        if name in ("pair", "field") and isinstance(self.power, Tensor):
+            value = value.to(self.power.device)  # a power on a GPU is not waited for
         return self.power * value if name in ("pair", "field", "beta") else value

@@ -1,5 +1,6 @@
 """The composed runs of the paper scale have the settings that the paper states."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import torch
 import yaml
 from hydra.utils import instantiate
 
+from jumpbench.data.cifar10 import load_cifar10
+from jumpbench.errors import DataMissing
 from jumpbench.tables.grid import Selection, build, unique_runs
 from jumpbench.tables.spec import load
 
@@ -94,6 +97,52 @@ def test_the_tables_share_their_trainings():
     assert chain("table3", "Blackout", "FID")["Blackout/fit"] == first
     poisson = chain("table1", "Instantaneous loss, Poisson sampling")
     assert poisson["Blackout/fit"] == first
+
+
+def test_y_by_time_starts_at_the_mean_of_the_training_pixels():
+    """Both rows share one training; 174 is the mean of all training pixels, 120.7, over log 2."""
+    rows = [f"Instantaneous loss, y by time, {name}: samples" for name in ("Binomial", "Poisson")]
+    runs = [chain("table1", row, scale="small") for row in rows]
+    method = runs[0]["Blackout/fit"]["method"]
+    assert runs[0]["Blackout/fit"] == runs[1]["Blackout/fit"]
+    assert method["output_by_time"] and method["output_scale"] == 174
+    plain = chain("table1", "Instantaneous loss, Poisson: samples", scale="small")
+    changed = {**method, "output_by_time": False}
+    changed["output_scale"] = plain["Blackout/fit"]["method"]["output_scale"]
+    assert changed == plain["Blackout/fit"]["method"], "nothing else differs"
+    try:
+        pixels = load_cifar10(train=True)[0]
+    except DataMissing:
+        pytest.skip("CIFAR-10 is not here")
+    assert abs(pixels.double().mean() / math.log(2) - 174) < 0.5
+
+
+@pytest.mark.parametrize("scale", ["smoke", "small", "medium", "paper"])
+def test_chance_and_independent_pixels_stand_beside_every_likelihood(scale):
+    for name in ("table1", "mnist"):
+        table = load(f"blackout/{name}")
+        if scale in table.scales:
+            cells = build(table, Selection(scale, "[0]"))
+            rows = {c.row.name for c in cells if c.metric.name == "bits_per_dim" and c.asked}
+            assert {"Uniform noise", "Independent pixels"} <= rows and len(rows) > 2
+
+
+def test_facts_are_not_measured():
+    """Words about the process and settings that a run echoes; a bound's error is the run's."""
+    for name in ("table2", "table3"):
+        metrics = load(f"blackout/{name}").metrics.values()
+        assert [m.name for m in metrics if not m.fact] == ["fid"]
+    for name in ("table1", "mnist"):
+        metrics = load(f"blackout/{name}").metrics
+        assert metrics["bits_per_dim"].error == "bits_per_dim_error"
+        assert "confident" not in metrics or name == "mnist"
+
+
+def test_the_exact_table_judges_no_claim_of_the_paper():
+    table = load("blackout/exact")
+    assert "256 smooth levels, T=1000" in {column.name for column in table.columns}
+    for claim in table.claims:
+        assert "C1" not in claim.text and "C2" not in claim.text and "published" not in claim.text
 
 
 def test_miniatures_have_the_small_network():

@@ -12,6 +12,7 @@ from jumpbench.methods.blackout.enumeration import (
     bridge_steps,
     corrector_steps,
     poisson_steps,
+    smooth_levels,
     textbook,
     total_variation,
     transport_distance,
@@ -179,6 +180,10 @@ def grey_levels():
         for share, mean, width in ((0.6, 70, 25), (0.4, 190, 20))
     )
     return EnumeratedCounts(law / law.sum())
+
+
+def test_the_smooth_levels_of_the_exact_table_are_these():
+    assert torch.allclose(smooth_levels(), grey_levels().law, rtol=1e-12, atol=0)
 
 
 @pytest.mark.slow

@@ -40,6 +40,8 @@ def test_figures_of_samples():
     assert paths(Filled(artifact), "a", "x") is not None
     assert paths(Filled(artifact), "b", "x") is None
     assert sample_grids(Filled(None)) is None
+    figure = sample_grids(Filled(artifact), ["a"], captions={"a": "black by the rule", "b": "no"})
+    assert [axis.get_title() for axis in figure.axes] == ["a\nblack by the rule"]
     plt.close("all")
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from jumpbench.methods.blackout.baselines.independent_pixels import log_histograms
+from jumpbench.methods.blackout.baselines.uniform_noise import UniformNoise
 from jumpbench.methods.blackout.enumeration import EnumeratedCounts
 from jumpbench.methods.blackout.likelihood import (
     bernoulli_divergence,
@@ -78,6 +79,36 @@ def test_poisson_divergence_is_the_definition(x):
             assert math.isclose(found, expected, rel_tol=1e-5, abs_tol=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("lost", "y"), [(255, 1e-6), (255, 3.0), (255, 200.0), (40, 1e-6), (1, 0.3)]
+)
+def test_all_that_is_lost_must_come_back_in_one_step(lost, y):
+    """r = 1, D = M - X: the divergence is -log P(Poisson(y) >= D), also where that is no number.
+
+    D = 255, y = 1e-6: 4684.66 nats, where a tail of at least 1e-300 would allow 690.8.
+    """
+    n, m = torch.tensor(float(lost), dtype=torch.float64), torch.tensor(y, dtype=torch.float64)
+    one = torch.ones((), dtype=torch.float64)
+    terms = [j * math.log(y) - y - math.lgamma(j + 1) for j in range(lost, lost + 2000)]
+    expected = -torch.logsumexp(torch.tensor(terms, dtype=torch.float64), 0)
+    assert lost != 255 or y > 1e-6 or abs(expected - 4684.66) < 0.01
+    assert torch.allclose(poisson_divergence(n, m, one, n, 0 * n), expected, rtol=1e-10)
+
+
+def test_the_noise_of_the_unrevived_is_what_the_slope_leaves():
+    """D = 200, r = 0.01: log (D - d)! alone has a standard deviation of 7 nats; D = 1 has none."""
+    g = torch.Generator().manual_seed(0)
+    r = torch.tensor(0.01, dtype=torch.float64)
+    for lost, most in ((200, 0.02), (2, 0.02), (1, 1e-12)):
+        units = torch.full((20_000,), lost)
+        unrevived = torch.binomial(units.double(), (1 - r).expand(20_000), generator=g)
+        plain = float(torch.lgamma(unrevived + 1).std())
+        assert plain > 7 or lost < 3
+        y = torch.full((20_000,), 0.8 * lost)
+        value = poisson_divergence(units, y, r, torch.full((20_000,), 255), unrevived)
+        assert float(value.std()) < most
+
+
 def test_bernoulli_divergence_is_the_definition():
     r, y = torch.tensor(0.4, dtype=torch.float64), torch.tensor(0.3, dtype=torch.float64)
     p = r * y
@@ -112,6 +143,73 @@ def test_estimates_are_unbiased(strata):
     error = float(found.std() / len(found) ** 0.5)
     assert abs(float(found.mean()) - exact_bound(20)) < 5 * error
     assert error < 0.06
+
+
+@pytest.mark.parametrize(("last", "value"), [(3.0, 2.013), (2.0, 5.903), (1.0, 20.48)])
+def test_the_prior_term_of_a_short_process(last, value):
+    """X_0 = 128 of M = 255: many survive, and all of them count. Summed over both laws here."""
+    from scipy.stats import binom
+
+    q = math.exp(-last)
+    left = range(129)
+    ours, widest = binom.logpmf(left, 128, q), binom.logpmf(left, 255, q)
+    expected = float((binom.pmf(left, 128, q) * (ours - widest)).sum())
+    found = prior_divergence(torch.tensor([[128, 255]], dtype=torch.uint8), 255, q, 1 - q)[0]
+    assert math.isclose(found[0], expected, rel_tol=1e-9)
+    assert math.isclose(expected, value, rel_tol=1e-3) and abs(float(found[1])) < 1e-9
+
+
+def test_no_bound_is_below_the_entropy_however_short_the_process():
+    """Uniform on 100..155 of M = 255, T = 100, t_T = 1, true means: not below log 56 nats."""
+    law = torch.zeros(256)
+    law[100:156] = 1 / 56
+    counts, grid = EnumeratedCounts(law), FisherTimes(100, 1.0)
+    means = torch.stack([torch.zeros(256), *(
+        counts.lost(grid, k)[:, 0].float() for k in range(1, 101)
+    )])  # fmt: skip
+    g = torch.Generator().manual_seed(0)
+    start = torch.multinomial(counts.law, 20_000, replacement=True, generator=g).view(-1, 1)
+    found = bound(lambda x, k: means[k.view(-1, 1), x.long()], PureDeath(255), grid, start, g, 20)
+    error = float(found.std() / len(found) ** 0.5)
+    assert float(found.mean()) > counts.entropy() + 3 * error
+
+
+def test_the_error_of_many_levels_is_small_enough_to_print():
+    """256 levels, T = 1000, four strata: one site's estimates have a standard deviation of 8 nats.
+
+    Without the slope of the unrevived it is 718.
+    """
+    law = torch.zeros(256)
+    law[100:156] = 1 / 56
+    counts, grid = EnumeratedCounts(law), FisherTimes(1000, 15.0)
+    ks = torch.arange(1, 1001, 20)  # means at every 20th time serve for the others
+    means = torch.stack([counts.lost(grid, int(k))[:, 0].float() for k in ks])
+    shares = (means / grid.loss[ks].float().view(-1, 1)).nan_to_num()
+    g = torch.Generator().manual_seed(0)
+    start = torch.multinomial(counts.law, 4000, replacement=True, generator=g).view(-1, 1)
+
+    def mean_lost(x, k):
+        return shares[((k - 1) // 20).view(-1, 1), x.long()] * grid.loss[k].float().view(-1, 1)
+
+    found = bound(mean_lost, PureDeath(255), grid, start, g, 4)
+    assert float(found.std()) < 20
+
+
+def test_uniform_noise_has_its_exact_likelihood_and_draws_every_value():
+    """3 sites of 0..255: 3 log 256 nats, 8 bits a site."""
+    counts = torch.zeros(8, 3, dtype=torch.uint8)
+    noise, g = UniformNoise(255), torch.Generator().manual_seed(0)
+    drawn = noise.draw({"count": 4, "counts": counts}, g)
+    assert drawn.samples.shape == (4, 3) and drawn.extras["bound"].shape == (4, 2)
+    assert torch.allclose(
+        drawn.extras["bound"] / (3 * math.log(2)), torch.full((4, 2), 8.0).double()
+    )
+    many = noise.draw({"count": 200_000, "counts": counts[:0]}, g)
+    found = torch.bincount(many.samples.flatten(), minlength=256).double()
+    expected = many.samples.numel() / 256
+    chi = float(((found - expected) ** 2 / expected).sum())
+    assert len(found) == 256 and not many.extras
+    assert abs(chi - 255) < 5 * math.sqrt(2 * 255)
 
 
 def test_histograms_are_smoothed_frequencies():

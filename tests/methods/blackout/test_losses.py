@@ -1,5 +1,7 @@
 """Both losses: their minimiser, their numbers at the ends of float32."""
 
+import math
+
 import pytest
 import torch
 
@@ -64,6 +66,60 @@ def test_regression_is_a_mean_over_sites_in_float32():
     y = torch.nn.functional.softplus(z)
     assert torch.allclose(losses.regression(z, lost), (y - y.log()).mean((1, 2)), atol=1e-6)
     assert losses.regression(z.bfloat16(), lost).dtype == torch.float32
+
+
+class Shift(torch.nn.Module):
+    """Raw outputs that do not depend on the counts."""
+
+    def __init__(self, z):
+        super().__init__()
+        self.z = torch.nn.Parameter(z)
+
+    def forward(self, x, index):
+        return self.z
+
+
+@pytest.mark.parametrize("by_time", [False, True])
+def test_the_loss_is_that_of_y_whatever_stands_before_the_softplus(by_time):
+    """loss = (y - D log y) / s + D log(s c_k) / s, c_k = 1 or 1 - q_k: the rest has no weights."""
+    g = torch.Generator().manual_seed(0)
+    model = LostUnits(Shift(torch.randn(20, 3, generator=g)), GRID, 255, 127.5, 30.0, by_time)
+    start = torch.randint(0, 256, (20, 3), generator=g)
+    x = (start * torch.rand(20, 3, generator=g)).long()
+    k = torch.arange(1, 21)
+    y = model(x, k).double()
+    scale = 30 * (GRID.loss[k] if by_time else torch.ones(20)).double().unsqueeze(1)
+    lost = (start - x).double()
+    expected = (y - lost * (y / scale).log()).mean(1) / 30
+    assert torch.allclose(model.loss(start, x, k).double(), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_by_time_the_minimiser_is_the_conditional_mean():
+    """Every loss' gradient in z, over the enumerated law, vanishes at y = E[D | X]."""
+    for k in (1, 5, 10, 20):
+        joint = COUNTS.joint(GRID, k).exp()
+        y = COUNTS.lost(GRID, k)[:, 0].clamp(min=1e-30)
+        share = y / (200 * GRID.loss[k])
+        z = (share + (-(-share).expm1()).log()).float()  # softplus(z) = share
+        model = LostUnits(Shift(z.expand(9, 9)), GRID, 8, 4.0, 200.0, True)
+        x = torch.arange(9).expand(9, 9)
+        start = x.T.clamp(min=x)
+        at = torch.full((9,), k)
+        assert torch.allclose(model(x, at)[0].double(), y, rtol=1e-4, atol=1e-7)
+        z = model.network.z.detach().requires_grad_()
+        c = GRID.loss[k].float()
+        values = c * torch.nn.functional.softplus(z) - (start - x) / 200 * losses.log_softplus(z)
+        assert torch.allclose(values.mean(1), model.loss(start, x, at), rtol=1e-4, atol=1e-6)
+        (slope,) = torch.autograd.grad((values * joint).sum(), z)
+        size = (values.detach().abs() * joint).sum(0)
+        assert (slope.sum(0).abs() <= 1e-5 * size + 1e-9).all()
+
+
+def test_by_time_y_starts_at_the_mean_of_what_is_lost():
+    """s = mean / log 2 and z = 0: y = mean (1 - q_k)."""
+    model = LostUnits(Shift(torch.zeros(20, 1)), GRID, 255, 127.5, 120.7 / math.log(2), True)
+    y = model(torch.zeros(20, 1), torch.arange(1, 21))[:, 0]
+    assert torch.allclose(y.double(), 120.7 * GRID.loss[1:], rtol=1e-5, atol=0)
 
 
 def test_the_networks_input_is_centred_by_the_decayed_mid_grey():

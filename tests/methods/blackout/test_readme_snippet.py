@@ -1,5 +1,6 @@
 """The example of Blackout's README: one's own counts, modelled and sampled."""
 
+import math
 import re
 
 import pytest
@@ -22,4 +23,4 @@ def test_own_counts_are_learned():
     # One peak of about 33 units over a background of about 3
     assert abs(samples.double().sum(1).mean() - 54) < 8
     assert ((samples > 15).sum(1) == 1).double().mean() > 0.6
-    assert scope["nats"].shape == (500,) and scope["nats"].isfinite().all()
+    assert scope["nats"].shape == () and 0 < float(scope["nats"]) < 8 * math.log(41)

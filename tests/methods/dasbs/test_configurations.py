@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from jumpbench.tables.grid import Selection, build
 from jumpbench.tables.plan import plan_run
+from jumpbench.tables.spec import load
 
 FACTS = yaml.safe_load((Path(__file__).parents[2] / "facts" / "dasbs.yaml").read_text())
 APPENDIX = {
@@ -130,3 +132,38 @@ def test_a_warm_start_needs_the_very_run_of_the_hot_column(name, changes):
     assert cold.needs["hotter"].hash == hot.hash
     assert cold.config["method"]["warm_start"] == f"run:{hot.hash}"
     assert hot.config["method"]["warm_start"] is None
+
+
+@pytest.mark.parametrize("table", ["dasbs/table2", "dasbs/table3"])
+@pytest.mark.parametrize("scale", ["smoke", "small", "medium", "paper"])
+def test_every_cold_cell_of_dasbs_has_one_that_starts_warm(table, scale):
+    """From the very run of the hot column (Ising), or one at beta 0.5 (Potts), else the same."""
+    cells = {
+        (cell.row.name, cell.column.name): cell.runs[0]
+        for cell in build(load(table), Selection(scale))
+        if cell.runs
+    }
+    cold = [column for row, column in cells if row == "DASBS" and "beta_high" not in column]
+    cold = [column for column in cold if "cost" not in column]
+    assert len(cold) == (1 if scale == "smoke" else 2)
+    for column in cold:
+        for plain, warm in (
+            ("DASBS", "DASBS (warm start)"),
+            ("DASBS (guided)", "DASBS (guided, warm start)"),
+        ):
+            config, started = cells[plain, column].config, cells[warm, column].config
+            hotter = cells[warm, column].needs["hotter"]
+            assert started["method"] | {"warm_start": None} == config["method"]
+            assert started["method"]["warm_start"] == f"run:{hotter.hash}"
+            assert {k: started[k] for k in ("data", "trainer", "seed", "budget")} == {
+                k: config[k] for k in ("data", "trainer", "seed", "budget")
+            }
+            if table == "dasbs/table2":
+                assert hotter.hash == cells[plain, "beta_high=0.28"].hash
+            else:
+                hot = cells[plain, "beta_high=0.9"].config["method"]
+                moved = {"target", "evaluation"}
+                assert hotter.config["target"]["beta"] == 0.5
+                assert {k: v for k, v in hotter.config["method"].items() if k not in moved} == {
+                    k: v for k, v in hot.items() if k not in moved
+                }

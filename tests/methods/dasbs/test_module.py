@@ -15,7 +15,7 @@ from jumpbench.evaluations.lattice import TargetEvaluation
 from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import DenoisingMatching
 from jumpbench.methods.dasbs.module import DASBS
-from jumpbench.methods.dasbs.probes import AtStageEnds, Every, ExactLaw, Quality
+from jumpbench.methods.dasbs.probes import AtStageEnds, Every, ExactLaw, ModeBalance, Quality
 from jumpbench.methods.dasbs.sources import ConstantSource
 from jumpbench.networks.state_perceptron import StatePerceptron
 from jumpbench.processes.schedules import ModifiedLogLinear
@@ -132,6 +132,32 @@ def test_cold_start_from_constant_configurations():
     )
     # Both signs are ground states: the mean is 0 up to sampling and training error.
     assert magnetisation.mean().abs() < 0.15
+
+
+def test_the_balance_of_modes_at_stage_ends():
+    """Short paths from constant configurations stay in the mode of their start."""
+    method = make(
+        Ising(3, 0.6),
+        hidden=8,
+        schedule=ModifiedLogLinear(0.01, 0.5),
+        source=ConstantSource,
+        corrector={"matching": DenoisingMatching()},
+        steps=(2, 1),
+        probes=[AtStageEnds(ModeBalance(600), when_tested=False)],
+    )
+    trainer = train(method, 6)
+    trainer.test(method, Steps(1), verbose=False)
+    curves = method.curves
+    assert set(curves) == {
+        f"{name}@{k}" for name in ("mode_imbalance", "mode_persistence") for k in (1, 2)
+    }
+    assert curves["mode_persistence@2"] > 0.99
+    assert curves["mode_imbalance@2"] < 4 * 0.5 / 600**0.5  # of fair starts, four standard errors
+    assert method.results["mode_persistence"] > 0.99
+    assert (
+        "mode_persistence"
+        not in make(Ising(3, 0.6), hidden=8).draw_chains(8, torch.Generator()).extras
+    )
 
 
 def test_memoryless_training_reports_ess_and_log_z():
@@ -287,6 +313,35 @@ def test_a_warm_start_takes_over_the_averaged_weights(tmp_path):
             torch.testing.assert_close(network.state_dict(), wanted.state_dict())
     with pytest.raises(UserError, match="is missing"):
         train(make(Ising(3, 0.4), warm_start=str(tmp_path / "nowhere"), **settings), 1)
+
+
+def test_stage_one_after_a_warm_start_regresses_on_the_loaded_corrector(tmp_path):
+    """The controller's target is nu-ratio over Phihat: constant 1 cold, the loaded one warm."""
+    settings = {"hidden": 8, "steps": (3, 2)}
+    hot = make(Ising(3, 0.28), **settings)
+    train(hot, 5).save_checkpoint(tmp_path / "checkpoints" / "last.ckpt")
+    target = Ising(3, 0.4)
+    x = torch.randint(2, (6, 9), generator=torch.Generator().manual_seed(3))
+    loaded = hot.corrector.average(x).detach()
+
+    def end_ratios(method):
+        """What the controller regresses on at x in the first step of stage 1."""
+        ratios = []
+        loss = method.controller.controller_loss
+
+        def spied(control, pairs, end_ratios, *rest):
+            ratios.append(end_ratios(x).detach())
+            return loss(control, pairs, end_ratios, *rest)
+
+        method.controller.controller_loss = spied
+        train(method, 1)
+        return ratios[0]
+
+    plain = target.neighbor_log_ratios(x)
+    torch.testing.assert_close(end_ratios(make(target, **settings)), plain)
+    assert loaded.abs().max() > 0.05
+    warm = make(target, seed=1, warm_start=str(tmp_path), **settings)
+    torch.testing.assert_close(end_ratios(warm), plain - loaded)
 
 
 def test_the_example_of_the_readme_runs():

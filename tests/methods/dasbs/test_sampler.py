@@ -7,7 +7,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from jumpbench.methods.dasbs.bridge import Reference
-from jumpbench.methods.dasbs.sampler import Grid, simulate
+from jumpbench.methods.dasbs.sampler import Grid, Paths, mode_persistence, simulate
 from jumpbench.methods.dasbs.tau_leaping_law import sampler_law, total_variation
 from jumpbench.processes.schedules import ModifiedLogLinear
 from jumpbench.processes.uniform import UniformProcess
@@ -73,6 +73,14 @@ def test_rows_that_are_too_large_or_not_finite_stay_put_and_are_counted():
     paths = simulate(lambda x, t: log_control, x, grid, reference, None, path_weights=True)
     assert paths.invalid.tolist() == pytest.approx([0.75])
     assert torch.isfinite(paths.log_reference).all()
+
+
+def test_which_paths_end_in_the_mode_of_their_start():
+    start = torch.tensor([0, 0, 1, 2, 2])[:, None].expand(5, 4)
+    end = torch.tensor([[0, 0, 0, 2], [1, 1, 1, 0], [1, 2, 1, 2], [2, 2, 0, 1], [0, 1, 1, 0]])
+    none = torch.zeros(5)
+    persistence = mode_persistence(Paths(start, end, none, none), 3)
+    assert persistence.tolist() == [1, 0, 0.5, 1, 0]
 
 
 def test_a_control_that_is_nan_is_an_error():

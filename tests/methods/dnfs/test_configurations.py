@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from jumpbench.tables.grid import Selection, build
+from jumpbench.tables.mentions import filled, numbers
 from jumpbench.tables.plan import plan_run
+from jumpbench.tables.spec import load
 
 FACTS = yaml.safe_load((Path(__file__).parents[2] / "facts" / "dnfs.yaml").read_text())
 STATED = {
@@ -53,3 +56,23 @@ def test_runs_as_the_appendix_has_them(experiment, row, flow):
     assert len(stated) >= 5
     for name, value in stated.items():
         assert value == STATED[row, name], name
+
+
+@pytest.mark.parametrize(
+    "table, row, key, scale",
+    [
+        ("figure13", "long Gibbs", "steps", "small"),
+        ("figure13", "long Gibbs", "steps", "paper"),
+        ("table3", "EBM", "kernel_steps", "small"),
+        ("table2", "ED-Bern (here)", "kernel_steps", "paper"),
+        ("figure4", "Gibbs", "kernel_steps", "small"),
+    ],
+)
+def test_sweeps_in_notes_are_those_that_run(table, row, key, scale):
+    page = load(f"dnfs/{table}")
+    grid = build(page, Selection(scale))
+    runs = [run for cell in grid if cell.row.name == row for run in cell.runs]
+    sweeps = {run.config["method"][key] for run in runs}
+    said = filled(page, scale, numbers(page, scale, grid))
+    (note,) = [known.note for known in said.rows if known.name == row]
+    assert len(sweeps) == 1 and f"{sweeps.pop():,} sweeps" in note

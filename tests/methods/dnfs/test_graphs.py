@@ -10,7 +10,7 @@ from jumpbench.data.graphs import GraphData, erdos_renyi
 from jumpbench.errors import UserError
 from jumpbench.evaluations.graphs import GraphEvaluation
 from jumpbench.methods.dnfs.baselines.solvers import AnnealedChains, ExactSolutions
-from jumpbench.methods.dnfs.graphs import GraphDNFS, chains_of
+from jumpbench.methods.dnfs.graphs import GraphDNFS, chains_of, solutions
 from jumpbench.methods.dnfs.paths import sample, time_grid
 from jumpbench.networks.legf import LeGF
 from jumpbench.samplers.annealed_jumps import KernelMoves
@@ -18,7 +18,8 @@ from jumpbench.samplers.annealed_path import PathLaw
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.mcmc.langevin import DiscreteLangevin, step_size
 from jumpbench.solvers.exhaustive import best_states
-from jumpbench.targets.graphs import Graphs, IndependentSets
+from jumpbench.targets.graphs import Cuts, Graphs, IndependentSets
+from oracles import generator
 
 NETWORK = partial(LeGF, hidden=16, heads=2, layers=1)
 MOVE = KernelMoves(DiscreteLangevin(step_size(0.2)), 2)
@@ -68,8 +69,37 @@ def test_rows_share_graphs_and_are_judged_against_their_optimum(tmp_path):
     assert results["size"] == results["size@flow"]
     assert results["size_mean@dmala"] > results["size_mean@flow"]
     assert results["network_evaluations@flow"] == 8 and results["energy_evaluations@flow"] == 0
-    assert results["energy_evaluations@dmala"] == 8 * 2 * 3
+    # A step of two DMALA moves asks for three tables: each a state and its real nodes flipped.
+    module = data()
+    module.setup("test")
+    nodes = torch.cat([batch.sizes for batch in module.test_dataloader()]).double().mean()
+    assert results["energy_evaluations@dmala"] == pytest.approx(float(8 * 3 * (1 + nodes)))
     assert results["n_samples"] == 50
+
+
+def test_raw_ends_are_judged_beside_what_decoding_makes_of_them():
+    """Conflicts edge by edge, log rho / beta from its definition; cuts have no conflicts."""
+    edges = [[(0, 1), (1, 2), (2, 3)], [(0, 1), (0, 2), (1, 2), (3, 4)]]
+    graphs = Graphs.of([(4, edges[0]), (5, edges[1])])
+    index = torch.arange(2).repeat_interleave(30)
+    x = torch.randint(2, (60, 5), generator=generator()) * graphs.mask[index]
+    sets = IndependentSets(graphs, beta=3.0, penalty=1.5).rows(index)
+    cuts = Cuts(graphs, beta=0.5).rows(index)
+    conflicts, gain, cut = [], [], []
+    for row, graph in zip(x.tolist(), index.tolist(), strict=True):
+        conflicts.append(sum(row[a] * row[b] for a, b in edges[graph]))
+        gain.append(sum(row) - 1.5 * conflicts[-1])
+        cut.append(sum(row[a] != row[b] for a, b in edges[graph]) - len(edges[graph]) / 2)
+    drawn, whole = solutions(sets, x, Cost()), solutions(cuts, x, Cost())
+    assert drawn.extras["conflicts"].tolist() == conflicts and max(conflicts) > 2
+    assert drawn.extras["objective"].tolist() == pytest.approx(gain, abs=1e-5)
+    assert whole.extras["conflicts"].abs().max() == 0
+    assert whole.extras["objective"].tolist() == pytest.approx(cut, abs=1e-5)
+    judge = GraphEvaluation()
+    judge.update(drawn, judge.keep(graphs))
+    results = judge.results()
+    assert results["conflicts"] == pytest.approx(sum(conflicts) / 60)
+    assert results["objective"] == pytest.approx(sum(gain) / 60, abs=1e-5)
 
 
 def test_training_on_graphs_resumes(tmp_path):
@@ -125,7 +155,7 @@ def test_moves_leave_the_path_law_invariant_and_pads_alone():
     assert (y[:, 4:] == 0).all() and (y != x).any(1).float().mean() > 0.3
     counts = torch.bincount((y[:, :4] * torch.tensor([1, 2, 4, 8])).sum(1), minlength=16)
     assert ((counts - n * p) ** 2 / (n * p)).sum() < 45
-    assert spent == Cost(energy_evaluations=6, sequential_steps=2)
+    assert spent == Cost(energy_evaluations=3 * (1 + 4), sequential_steps=2)
     ratios = PathLaw(laws, 0.7).neighbor_log_ratios(x)
     assert (ratios[:, 4:, 1] == -torch.inf).all() and (ratios[:, 4:, 0] == 0).all()
 

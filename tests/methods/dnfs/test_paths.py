@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from jumpbench.errors import UserError
+from jumpbench.methods.dnfs.estimates import control_variate, plain_mean
 from jumpbench.methods.dnfs.exact import ExactLaw, euler_matrix, sampler_law
 from jumpbench.methods.dnfs.paths import (
     evidence_lower_bound,
@@ -185,3 +186,23 @@ def test_a_network_that_gives_no_numbers_gives_no_samples(bits):
         sample(Broken(), bits.target, times, 8, generator())
     with pytest.raises(ValueError, match="NaN"):
         reverse_weights(Broken(), bits.target, times, bits.states, generator())
+
+
+def test_at_exact_rates_the_plain_mean_leaves_the_variance_of_its_own_noise_in_the_loss(
+    bits, exact_flux
+):
+    """The loss is (xi - c)^2, xi = d/dt log Z_t: nothing for c = mean xi, Var(f) / M for mean f.
+
+    Over 400 estimates of 32 trajectories the ratio has a standard deviation of sqrt(2 / 400).
+    """
+    repeats, m, times = 400, 32, grid(128)
+    paths = simulate(exact_flux, bits.target, times, repeats * m, generator(), clamp=None)
+    shape = (len(times), repeats, m)
+    parts = paths.slopes.view(shape), paths.integrands.view(shape)
+    exact = torch.stack([bits.d_log_z(float(t)) for t in times])[:, None]
+    assert (control_variate(*parts) - exact).abs().max() < 1e-6
+    squared = (plain_mean(*parts) - exact).square().mean(1)
+    for k in (32, 64, 128):
+        variance = bits.law(float(times[k])) @ (bits.slope - exact[k]).square()
+        ratio = float(squared[k] * m / variance)
+        assert abs(ratio - 1) < 4.5 * math.sqrt(2 / repeats)

@@ -15,6 +15,7 @@ from jumpbench.samplers.mcmc.lattice_metropolis import LatticeMetropolis
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.potts import Potts
+from jumpbench.targets.tabular import Tabular
 
 SMALL = {"chains_per_batch": 64, "collections": 16}
 
@@ -35,7 +36,9 @@ def judged(target, ground_truth=None):
     return {"target": target, "evaluation": TargetEvaluation(target, ground_truth)}
 
 
-@pytest.mark.parametrize("target", [Ising(4, 0.4407), Potts(3, 3, 1.005)])
+@pytest.mark.parametrize(
+    "target", [Ising(4, 0.4407), Ising(4, 0.4407, field=0.2), Potts(3, 3, 1.005)]
+)
 def test_the_ground_truth_checks_itself_and_is_right(target):
     method = GroundTruth(**judged(target), burn_in=50, spacing=2, **SMALL)
     logged = run(method)
@@ -50,6 +53,19 @@ def test_the_ground_truth_checks_itself_and_is_right(target):
     energies = target.energy(law.states)
     error = law.std(energies) * math.sqrt(1.3 / 1024)
     assert abs(float(target.energy(samples).mean()) - law.mean(energies)) < 4 * error
+
+
+def test_without_clusters_the_ground_truth_enumerates():
+    """A frustrated lattice and a table: independent draws, R-hat and tau of chance alone."""
+    table = Tabular(torch.randn(2, 2, 2, 2, 2, generator=torch.Generator().manual_seed(0)))
+    for target in (Ising(3, 0.6, coupling=-1.0, field=0.1), table):
+        method = GroundTruth(**judged(target), burn_in=50, spacing=2, **SMALL)
+        logged = run(method)
+        assert logged["converged"] == 1 and logged["energy_evaluations"] == 0
+        law = enumerate_law(target)
+        energies = target.energy(law.states)
+        mean = float(target.energy(method.artifacts["samples"]).double().mean())
+        assert abs(mean - law.mean(energies)) < 4 * law.std(energies) / math.sqrt(1024)
 
 
 def test_an_impatient_ground_truth_fails_or_says_so():
@@ -85,7 +101,7 @@ def test_baselines_against_the_ground_truth(tmp_path):
         for name in ("magnetization_error", "correlation_error", "energy_w2"):
             assert logged[name] < 5 * logged[f"{name}_floor"]
     assert logged["moves_per_chain"] == 1600 + 16 * 64
-    assert logged["energy_evaluations"] == logged["moves_per_chain"] / 16
+    assert logged["energy_evaluations"] == (1 + logged["moves_per_chain"]) / 16
 
 
 def test_a_short_metropolis_chain_is_far_off_and_shows_it(tmp_path):
@@ -159,5 +175,8 @@ def test_bad_counts_are_refused(bad):
 def test_bad_bounds_and_fields_are_refused():
     with pytest.raises(UserError, match="max_rhat"):
         GroundTruth(Ising(3, 0.3), max_rhat=1.0)
-    with pytest.raises(UserError, match="field"):
-        run(Chains(Ising(3, 0.3, field=0.1), SwendsenWang(), burn_in=1, spacing=1, **SMALL))
+    with pytest.raises(UserError, match=r"coupling >= 0.*too many to enumerate"):
+        GroundTruth(Ising(5, 0.3, coupling=-1.0))
+    with pytest.raises(UserError, match="coupling"):
+        frustrated = Ising(3, 0.3, coupling=-1.0)
+        run(Chains(frustrated, SwendsenWang(), burn_in=1, spacing=1, **SMALL))

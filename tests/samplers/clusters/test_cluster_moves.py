@@ -50,6 +50,44 @@ def test_every_state_of_ising_has_its_probability(move, n_moves, beta):
 
 
 @pytest.mark.parametrize(("move", "n_moves"), MOVES)
+@pytest.mark.parametrize(("beta", "field"), [(0.28, 0.3), (0.6, -0.1)])
+def test_every_state_of_ising_in_a_field_has_its_probability(move, n_moves, beta, field):
+    target = Ising(3, beta, field=field, dtype=torch.float64)
+    law = enumerate_law(target)
+    start = random_states(target, (CHAINS,), generator())
+    x, info = move(target, start, n_moves, generator(1))
+    assert chi_square_z(law.histogram(x, 2) * CHAINS, law.probs) < 4
+    # A field of the other sign, or one that acts once a cluster, is seen.
+    other = enumerate_law(Ising(3, beta, field=-field, dtype=torch.float64))
+    assert chi_square_z(law.histogram(x, 2) * CHAINS, other.probs) > 20
+    rejects = isinstance(move, Wolff)
+    assert bool((info.acceptance < 1).any()) == rejects and (info.acceptance > 0).all()
+
+
+@pytest.mark.parametrize(("move", "n_moves"), MOVES)
+def test_a_field_on_three_symbols(move, n_moves):
+    class InField(Potts):
+        def __init__(self):
+            super().__init__(3, 3, 0.8, dtype=torch.float64)
+            self.field = torch.tensor([0.2, -0.3, 0.0], dtype=torch.float64)
+
+        def log_prob(self, x):
+            return super().log_prob(x) + self.field[x.long()].sum(-1)
+
+    target = InField()
+    law = enumerate_law(target)
+    x, _ = move(target, random_states(target, (CHAINS,), generator()), n_moves, generator(1))
+
+    def category(x):
+        counts = torch.stack([(x == n).sum(-1) for n in range(2)])
+        return (counts[0] * 10 + counts[1]) * 19 - target.energy(x).long()
+
+    probs = torch.zeros(1900, dtype=torch.float64).index_add_(0, category(law.states), law.probs)
+    observed = torch.bincount(category(x), minlength=1900).double()
+    assert chi_square_z(observed, probs) < 4
+
+
+@pytest.mark.parametrize(("move", "n_moves"), MOVES)
 @pytest.mark.parametrize(("n_states", "beta"), [(3, 1.005), (4, 0.7)])
 def test_potts_energies_and_symbols_have_their_law(move, n_moves, n_states, beta):
     target = Potts(3, n_states, beta)
@@ -105,7 +143,6 @@ def test_bonds_open_between_equal_neighbours_at_the_right_rate():
 
 def test_targets_without_clusters_are_refused():
     for target, message in (
-        (Ising(4, 0.3, field=0.1), "field"),
         (Ising(4, 0.3, coupling=-1.0), "coupling"),
         (Tabular(torch.zeros(2, 2)), "Tabular"),
     ):

@@ -7,7 +7,8 @@ from jumpbench.samplers.mcmc.gibbs import (
     SystematicGibbs,
     checkerboard,
 )
-from jumpbench.targets.changes import site_log_ratios
+from jumpbench.targets.changes import Conditionals
+from jumpbench.targets.tempered import Tempered
 
 
 def site_matrix(target, site):
@@ -58,10 +59,17 @@ def test_chequerboard_blocks_of_a_chain_of_spins(enumerated, rng):
 
 
 def test_a_target_may_know_its_conditional_laws(enumerated, rng):
-    """``site_log_ratios`` of the target's own is asked instead of N times ``log_prob``."""
+    """``site_log_ratios`` of the target's own is asked instead of N - 1 times ``log_prob``."""
     target = enumerated()
     x, site = target.states, torch.arange(9) % 2
-    generic = site_log_ratios(target, x, site)
-    torch.testing.assert_close(generic, target.neighbor_log_ratios(x)[torch.arange(9), site])
+    generic = Conditionals(target, x)
+    ratios = generic(x, site)
+    torch.testing.assert_close(ratios, target.neighbor_log_ratios(x)[torch.arange(9), site])
+    symbol = torch.arange(9) % 3
+    generic.commit(ratios, symbol)
+    after = x.scatter(1, site[:, None], symbol[:, None])
+    torch.testing.assert_close(generic.current, target.log_prob(after), rtol=0, atol=1e-6)
     target.site_log_ratios = lambda x, site: torch.tensor([-99.0, 0, -99]).expand(9, 3)
     assert (SystematicGibbs()(target, x, 1, rng)[0] == 1).all()
+    colder = Conditionals(Tempered(target, 0.5), x)(x, site)
+    assert torch.equal(colder[0], torch.tensor([-49.5, 0, -49.5]))

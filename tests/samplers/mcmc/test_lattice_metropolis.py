@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from jumpbench.samplers.mcmc.lattice_metropolis import LatticeMetropolis
+from jumpbench.samplers.mcmc.other_symbol import OtherSymbolMetropolis
 from jumpbench.targets.base import random_states
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
@@ -36,21 +37,27 @@ def test_energy_and_symbols_have_their_law(target):
         assert abs(float(statistic(x).double().mean()) - law.mean(exact)) < 4 * error
     energies = target.energy(start)
     assert abs(float(energies.mean()) - law.mean(target.energy(law.states))) > 10 * error
-    assert info.energy_evaluations == info.sequential_steps == 400
+    assert (info.energy_evaluations, info.sequential_steps) == (401, 400)
     assert ((info.acceptance > 0) & (info.acceptance < 1)).all()
 
 
+@pytest.mark.parametrize("kernel, current", [
+    (LatticeMetropolis(), False), (LatticeMetropolis(current=True), True),
+    (OtherSymbolMetropolis(), False),
+])  # fmt: skip
 @pytest.mark.parametrize("n_states", [2, 3, 4])
-def test_one_step_has_its_exact_law(n_states):
-    """From one state: every neighbour at (1 / D (N - 1)) min(1, ratio), and staying."""
+def test_one_step_has_its_exact_law(n_states, kernel, current):
+    """From one state: every neighbour at min(1, ratio) / D M, of M symbols proposed."""
+    proposed = n_states if current else n_states - 1
     target = Potts(3, n_states, 0.5)
     start = random_states(target, (1,), generator(3))
     ratios = target.neighbor_log_ratios(start)[0].double()
     other = torch.arange(n_states) != start[0].unsqueeze(-1)
-    law = torch.where(other, ratios.exp().clamp(max=1) / (9 * (n_states - 1)), 0.0)
-    x, info = LatticeMetropolis()(target, start.expand(CHAINS, 9), 1, generator(4))
+    law = torch.where(other, ratios.exp().clamp(max=1) / (9 * proposed), 0.0)
+    x, info = kernel(target, start.expand(CHAINS, 9), 1, generator(4))
     changed = x != start
-    assert (changed.sum(-1) == info.acceptance).all()
+    assert (changed.sum(-1) <= info.acceptance).all()
+    assert current or (changed.sum(-1) == info.acceptance).all()
     for d in range(9):
         for n in range(n_states):
             if n == start[0, d]:
@@ -58,6 +65,16 @@ def test_one_step_has_its_exact_law(n_states):
             p = float(law[d, n])
             share = float((changed[:, d] & (x[:, d] == n)).double().mean())
             assert abs(share - p) < 5 * math.sqrt(p * (1 - p) / CHAINS)
+
+
+@pytest.mark.parametrize("kernel", [LatticeMetropolis(current=True), OtherSymbolMetropolis()])
+def test_many_steps_leave_the_law_alone(kernel):
+    target = Potts(3, 3, 0.7)
+    law = enumerate_law(target)
+    x, _ = kernel(target, random_states(target, (CHAINS,), generator()), 400, generator(1))
+    exact = target.energy(law.states)
+    error = law.std(exact) / math.sqrt(CHAINS)
+    assert abs(float(target.energy(x).double().mean()) - law.mean(exact)) < 4 * error
 
 
 def test_the_start_is_left_alone_and_types_are_kept():

@@ -52,8 +52,9 @@ class EnumeratedBlackout(Blackout):
     Results: ``tv@SAMPLER`` and ``transport@SAMPLER``, total variation and Wasserstein distance (one
     site) of the sampler's law from p0, for the samplers ``nearest`` and ``stochastic`` (binomial
     bridge), ``poisson``, ``textbook`` (leaps with frozen rates), ``corrected`` (two corrector steps
-    of a quarter after each Poisson leap); with true means also ``posterior``, the bridge with X_0
-    drawn from its posterior. They are laws, not histograms: the draws themselves are not judged.
+    of a quarter after each Poisson leap; up to 16 states); with true means also ``posterior``, the
+    bridge with X_0 drawn from its posterior (up to 16 states). They are laws, not histograms: the
+    draws themselves are not judged.
 
     Args:
         law: p0, nested lists with one axis of size M + 1 per site.
@@ -129,11 +130,12 @@ class EnumeratedBlackout(Blackout):
             "poisson": reached(steps=poisson_steps(top)),
             "textbook": reached(steps=poisson_steps(top), factors=textbook(grid, stride)),
         }
-        if stride == 1:
+        few = len(counts.states) <= 16
+        if stride == 1 and few:
             laws["corrected"] = reached(
                 steps=poisson_steps(top), corrector=corrector_steps(top, grid, 0.25)
             )
-        if not self.trained and len(counts.states) <= 16:
+        if not self.trained and few:
             laws["posterior"] = counts.exact_law(grid, stride)
         values = {f"tv@{name}": total_variation(law, counts.law) for name, law in laws.items()}
         if counts.states.shape[1] == 1:

@@ -143,6 +143,14 @@ def _shifted(count: int, r: Tensor, maximum: int) -> Tensor:
     return log_binomial(values, torch.tensor(count), r, 1 - r).exp()
 
 
+def smooth_levels(maximum: int = 255) -> Tensor:
+    """Two broad bumps, 0.6 N(0.275 M, (0.1 M)^2) + 0.4 N(0.745 M, (0.08 M)^2) on 0..M, (M + 1,)."""
+    share = torch.arange(maximum + 1, dtype=torch.float64) / maximum
+    bumps = ((0.6, 70 / 255, 25 / 255), (0.4, 190 / 255, 20 / 255))
+    law = torch.stack([w / s * torch.exp(-0.5 * ((share - m) / s) ** 2) for w, m, s in bumps])
+    return law.sum(0) / law.sum()
+
+
 def total_variation(p: Tensor, q: Tensor) -> float:
     """Half the L1 distance of two laws (S,)."""
     return float(0.5 * (p - q).abs().sum())

@@ -1,5 +1,6 @@
 """Figures of images: samples of every row, and how they come about."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -9,11 +10,16 @@ from jumpbench.methods.pictures import tiled
 
 
 def sample_grids(
-    table: Any, rows: list[str] | None = None, side: int = 8, columns: list[str] | None = None
+    table: Any,
+    rows: list[str] | None = None,
+    side: int = 8,
+    columns: list[str] | None = None,
+    captions: Mapping[str, str] | None = None,
 ) -> Any:
     """``side`` x ``side`` samples per row and column of the table; None if there are none.
 
-    More than a run shows are taken from all of its samples, where it kept them.
+    More than a run shows are taken from all of its samples, where it kept them. ``captions`` are
+    lines below the heads of single rows.
     """
     import matplotlib.pyplot as plt
 
@@ -37,7 +43,10 @@ def sample_grids(
         title = table.row_head(row)
         if len(table.columns) > 1:
             title += f"\n{table.column_head(column)}"
-        axis.set_title(title.replace(", ", ",\n", 1), fontsize=8)
+        title = title.replace(", ", ",\n", 1)
+        if captions and row in captions:
+            title += f"\n{captions[row]}"
+        axis.set_title(title, fontsize=8)
     return figure
 
 

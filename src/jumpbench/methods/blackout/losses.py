@@ -21,13 +21,19 @@ def log_softplus(z: Tensor) -> Tensor:
     return torch.where(z < _LINEAR, z, softplus(z.clamp(min=_LINEAR - 10)).log())
 
 
-def regression(z: Tensor, lost: Tensor) -> Tensor:
-    """Mean over sites of y - D log y with y = softplus(z), shape (B,) from (B, ...).
+def regression(z: Tensor, lost: Tensor, share: Tensor | None = None) -> Tensor:
+    """Mean over sites of y - D log y with y = c softplus(z), but for D log c; (B,) from (B, ...).
 
     float32 whatever the network's precision. Its minimiser in y is E[D | X].
+
+    Args:
+        share: c (B,), 1 by default.
     """
     z = z.float()
-    return (softplus(z) - lost.to(z.dtype) * log_softplus(z)).flatten(1).mean(1)
+    y = softplus(z)
+    if share is not None:
+        y = y * share.view(-1, *[1] * (z.ndim - 1))
+    return (y - lost.to(z.dtype) * log_softplus(z)).flatten(1).mean(1)
 
 
 def instantaneous(grid: ObservationTimes) -> Tensor:

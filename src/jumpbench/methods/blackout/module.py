@@ -12,7 +12,7 @@ from jumpbench.data.counts import Batch
 from jumpbench.errors import UserError
 from jumpbench.methods.base import Method
 from jumpbench.methods.blackout.likelihood import bound
-from jumpbench.methods.blackout.losses import finite_time, regression
+from jumpbench.methods.blackout.losses import finite_time
 from jumpbench.methods.blackout.model import LostUnits
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import ObservationTimes
@@ -26,8 +26,8 @@ class Blackout(Method):
     """The reversal of pure death, learned by regression (Algorithms 1 and 2).
 
     Training batches hold ``counts`` (B, ...) in 0..M. A test batch asks for ``count`` samples and
-    may hold held-out ``counts``, whose bound on the negative log-likelihood (nats) is then part of
-    the draws: ``extras["bound"]`` (B, R), R held-out counts per sample.
+    may hold held-out ``counts``; estimates of a bound on their negative log-likelihood (nats) are
+    then part of the draws: ``extras["bound"]`` (B, R), R held-out counts per sample.
 
     Args:
         network: see :class:`~jumpbench.methods.blackout.model.LostUnits`.
@@ -44,7 +44,7 @@ class Blackout(Method):
         keep: indices whose states are kept as ``extras["path"]`` of the first test batch.
         bernoulli_bound: the bound is that of Bernoulli steps (M = 1), not of Poisson leaps.
         bound_strata: times at which the bound is evaluated for one image, apart from t_1.
-        input_scale, output_scale: of the network.
+        input_scale, output_scale, output_by_time: of the network.
         dropout_in_sampling: leave dropout on while sampling, as the published notebooks do.
         compile: compile the network; batches must keep their shape.
         options: of :class:`~jumpbench.methods.base.Method`.
@@ -67,6 +67,7 @@ class Blackout(Method):
         bound_strata: int = 1,
         input_scale: float = 1.0,
         output_scale: float = 1.0,
+        output_by_time: bool = False,
         dropout_in_sampling: bool = False,
         compile: bool = False,
         **options: Any,
@@ -75,7 +76,9 @@ class Blackout(Method):
         if bernoulli_bound and process.maximum != 1:
             raise UserError("bernoulli_bound is for counts that are 0 or 1")
         grid.visits(stride)  # refuses a stride that does not divide T
-        self.model = LostUnits(network, grid, process.maximum, input_scale, output_scale)
+        self.model = LostUnits(
+            network, grid, process.maximum, input_scale, output_scale, output_by_time
+        )
         self.process, self.grid = process, grid
         self.register_buffer("survival", grid.survival.float(), persistent=False)
         self.register_buffer("gone", grid.loss.float(), persistent=False)
@@ -101,8 +104,7 @@ class Blackout(Method):
         generator = self.generator("noise")
         x, k = self.noised(start, generator)
         self.meter.count("network", x, start.ndim - 1)
-        per_image = regression(self.model.raw(x, k), (start - x) / self.model.output_scale)
-        loss = (self.weight[k] * per_image).mean()
+        loss = (self.weight[k] * self.model.loss(start, x, k)).mean()
         if (self.global_step + 1) % LOG_EVERY == 0:
             self.log("train/loss", loss.detach())
         return loss
@@ -156,7 +158,10 @@ class Blackout(Method):
 
     @torch.no_grad()
     def bound(self, counts: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Upper bound (B,) on the negative log-likelihood of ``counts`` (B, ...), in nats."""
+        """Unbiased estimates (B,) of upper bounds on -log p(``counts``), (B, ...), in nats.
+
+        Their mean over many counts estimates a bound; single ones scatter, also below zero.
+        """
         self.model.eval()
         parts = [
             bound(

@@ -11,13 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumpbench.errors import UserError
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
+from jumpbench.methods.dasbs.guide import Guide
 from jumpbench.methods.dasbs.losses import Network
 from jumpbench.methods.dasbs.matcher import Compiler, Matcher
 from jumpbench.methods.dasbs.probes import Moment
-from jumpbench.methods.dasbs.sampler import Grid, Paths, simulate
-from jumpbench.methods.dasbs.sources import UniformSource
+from jumpbench.methods.dasbs.refusals import check_settings
+from jumpbench.methods.dasbs.sampler import Grid, Paths, mode_persistence, simulate
+from jumpbench.methods.dasbs.sources import ConstantSource, UniformSource
 from jumpbench.methods.dasbs.stages import Stages
 from jumpbench.methods.unnormalised.base import TargetSampler, submodule_weights
 from jumpbench.processes.schedules import Schedule
@@ -26,9 +27,6 @@ from jumpbench.samplers.cost import Meter, metered
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
 from jumpbench.targets.base import DiscreteTarget, Target, check_target
-
-MEMORYLESS = 0.01
-"""Largest exp(-G(0,1)) of a reference that passes for memoryless (alpha <= 0.01 at gamma = 1)."""
 
 
 class DASBS(TargetSampler):
@@ -47,9 +45,8 @@ class DASBS(TargetSampler):
         source: builds the law mu.
         n_steps: tau-leaping steps M.
         start: first time of their grid, above 0 if memoryless.
-        guided: log Phi_t(x) is the network's output plus t times the log-ratios of nu at x, so that
-            the network need not learn them (not in the paper; keeps symmetric modes balanced).
-            Costs one evaluation of the energy per time step.
+        guided: the control is a :class:`~jumpbench.methods.dasbs.guide.Guide`'s: the ratios of nu,
+            over the corrector, times t, plus (1 - t) times the network (not in the paper).
         compiler: wraps a network for speed, such as a partial of ``torch.compile``.
         probes: what is measured while it trains, see :mod:`~jumpbench.methods.dasbs.probes`.
         kwargs: ``chains_per_batch``, ``warm_start``, ``evaluation``, ``seed`` of
@@ -86,9 +83,10 @@ class DASBS(TargetSampler):
         if corrector is not None:
             self.corrector = self.build(corrector, "corrector", **self.sizes)
             self.matchers["corrector"] = self.corrector
-        self._check()
+        check_settings(self)
         self.start = start
-        self.guided = guided
+        corrected = None if self.memoryless else self.corrector.network
+        self.guide = Guide(corrected) if guided else None
         self.grid = Grid.uniform(schedule, n_steps, start)
         self.stages = Stages(self.controller.steps, 0 if self.memoryless else self.corrector.steps)
         self.probes = probes
@@ -101,40 +99,6 @@ class DASBS(TargetSampler):
             name for name, _ in self.named_buffers() if ".buffer." in name
         ]
 
-    def _check(self) -> None:
-        """Combinations that cannot work."""
-        if not self.memoryless and None in (self.controller.steps, self.corrector.steps):
-            raise UserError("a phase without end (steps=null) leaves the other network untrained")
-        controller, memory = self.controller, self.reference.memory
-        if self.memoryless and memory > MEMORYLESS:
-            raise UserError(
-                f"without a corrector the reference must be memoryless, but a site remembers its "
-                f"start with weight exp(-G(0,1)) = {memory:.3g}; use schedule.alpha <= 0.01, or a "
-                "corrector"
-            )
-        if self.memoryless and not self.source.covers_space:
-            raise UserError(
-                "a memoryless reference forgets the source within the first instants, so paths "
-                "must start from the uniform source; use UniformSource, or a corrector"
-            )
-        if any(matcher.reweight for matcher in self.matchers.values()) and not self.memoryless:
-            raise UserError(
-                "path weights say nothing unless the reference is memoryless; set reweight=false, "
-                "or use a memoryless schedule without corrector"
-            )
-        if not controller.matching.sees_target and not controller.reweight:
-            raise UserError(
-                f"{type(controller.matching).__name__} of the controller sees the target only "
-                "through path weights; set reweight=true (memoryless only), or use AdjointMatching"
-            )
-        if self.memoryless or self.source.covers_space:
-            return
-        if self.corrector.matching.needs_cover:
-            raise UserError(
-                f"{type(self.source).__name__} does not reach every state, so the corrector has "
-                "no adjoint target; use DenoisingMatching for it, or UniformSource"
-            )
-
     # Sampling
 
     @torch.no_grad()
@@ -145,16 +109,7 @@ class DASBS(TargetSampler):
     def control(self, weights: str, meter: Meter) -> Network:
         """log Phi as a function of (x, t), by the ``network`` or its ``average``."""
         network = self.controller.call(weights, meter)
-        if not self.guided:
-            return network
-        target = metered(self.target, meter)
-
-        def guided(x: Tensor, t: Tensor) -> Tensor:
-            with torch.no_grad():
-                ratios = target.neighbor_log_ratios(x).float()
-            return network(x, t) + t.view(-1, 1, 1) * ratios
-
-        return guided
+        return network if self.guide is None else self.guide.control(network, self.target, meter)
 
     def paths(self, n: int, generator: torch.Generator, path_weights: bool, meter: Meter) -> Paths:
         """``n`` paths of the averaged controller."""
@@ -172,6 +127,8 @@ class DASBS(TargetSampler):
             weights = (log_nu + paths.log_reference).double() + log_states
         cost = meter.per_sample(n, len(self.grid.noise))
         extras = {"jumps_per_site": paths.jumps, "invalid": paths.invalid}
+        if isinstance(self.source, ConstantSource):
+            extras["mode_persistence"] = mode_persistence(paths, self.target.n_states)
         return Draws(paths.end, weights, cost, extras)
 
     # Training
@@ -210,6 +167,8 @@ class DASBS(TargetSampler):
         matcher = self.corrector if place.in_corrector_phase else self.controller
         if place.index == 0:
             matcher.buffer.clear()
+            if self.guide is not None and matcher is self.controller and self.corrects(place.stage):
+                self.guide.take(self.corrector.average.network)
         if place.index % matcher.refresh_every == 0:
             self.refresh(matcher)
         pairs = matcher.draw_pairs(self.generator("train"))
@@ -233,12 +192,19 @@ class DASBS(TargetSampler):
                 values = moment.probe(self, self.generator("probe"))
                 self.curves |= {f"{name}@{point}": value for name, value in values.items()}
 
+    def corrects(self, stage: int) -> bool:
+        """Whether a stage has a corrector: stage 1 takes the constant 1, or one that was loaded.
+
+        After a warm start the loaded one is right, as the released code recommends.
+        """
+        return not self.memoryless and (stage > 1 or self.warm_start is not None)
+
     def controller_loss(self, pairs: Pairs, stage: int) -> Tensor:
-        """ctrl-AM or ctrl-DM of a batch of pairs; in stage 1 the corrector is the constant 1."""
+        """ctrl-AM or ctrl-DM of a batch of pairs."""
 
         def end_ratios(x: Tensor) -> Tensor:
             ratios = self.metered_target.neighbor_log_ratios(x).float()
-            if stage == 1 or self.memoryless:
+            if not self.corrects(stage):
                 return ratios
             return ratios - self.corrector.call("average", self.meter)(x)
 

@@ -13,6 +13,7 @@ from jumpbench.errors import UserError
 from jumpbench.methods.dasbs.stages import Place
 from jumpbench.methods.dasbs.tau_leaping_law import sampler_law, total_variation
 from jumpbench.methods.judged import Judged
+from jumpbench.metrics.lattice import dominating_symbols, mode_imbalance, symbol_fractions
 from jumpbench.metrics.states import energy_law, energy_levels
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.enumeration import enumerate_law
@@ -82,6 +83,25 @@ class ExactLaw:
         laws = (energy_law(energy, p, levels) for p in (law, truth))
         values = {"tv": total_variation(law, truth), "energy_tv": total_variation(*laws)}
         return {name: float(value) for name, value in values.items()}
+
+
+class ModeBalance:
+    """``mode_imbalance`` of ``n_samples`` samples, and ``mode_persistence`` of constant starts.
+
+    Whether a sampler has lost a mode (0 is balanced, 1 - 1/N is one mode of N), at a fraction of
+    the cost of :class:`Quality`.
+    """
+
+    def __init__(self, n_samples: int = 1024) -> None:
+        self.n_samples = n_samples
+
+    def __call__(self, method: Any, generator: torch.Generator) -> dict[str, float]:
+        draws = method.sample(self.n_samples, generator)
+        fractions = symbol_fractions(draws.samples, method.target.n_states)
+        values = {"mode_imbalance": float(mode_imbalance(dominating_symbols(fractions)))}
+        if (persistence := draws.extras.get("mode_persistence")) is not None:
+            values["mode_persistence"] = float(persistence.mean())
+        return values
 
 
 class Quality:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from jumpbench.kernels.precision import at_least_single
 from jumpbench.methods.dasbs.bridge import Reference
+from jumpbench.metrics.lattice import dominating_symbols, symbol_fractions
 from jumpbench.processes.schedules import Schedule
 from jumpbench.samplers.leaping import tau_leaping
 from jumpbench.samplers.path_weights import Girsanov, ReferenceRatio
@@ -104,3 +105,15 @@ def simulate(
         None if ratio is None else ratio.value,
         None if exponent is None else exponent.value,
     )
+
+
+def mode_persistence(paths: Paths, n_states: int) -> Tensor:
+    """Whether paths that start from constant configurations end in the mode of their start; (B,).
+
+    1 where the start's symbol is the most frequent one at the end, 1/k if it is one of k such.
+    Its mean is P(end mode = start mode): 1/N both if the end forgets the start and if all paths
+    end in one mode, which the law of the end's modes tells apart; near 1 in an ordered phase whose
+    modes all get their share.
+    """
+    modes = dominating_symbols(symbol_fractions(paths.end, n_states))
+    return modes.gather(1, paths.start[:, :1].long()).squeeze(1)

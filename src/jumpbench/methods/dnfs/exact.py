@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from jumpbench.errors import UserError
 from jumpbench.samplers.annealed_path import control_integrand, flux_of, slope_of
+from jumpbench.samplers.jumps import jump_law, renormalise
 from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.enumeration import all_states, enumerate_law
 
@@ -37,13 +38,24 @@ def euler_matrix(states: Tensor, expected: Tensor) -> Tensor:
 
     ``expected`` (S, D, N): rates times the step, 0 at the current symbols.
     """
-    expected = expected / expected.sum(-1, keepdim=True).clamp(min=1)
-    stay = 1 - expected.sum(-1, keepdim=True)
-    site = expected.scatter(-1, states.long().unsqueeze(-1), stay)
+    return matrix_of(jump_law(expected, states, renormalise)[0])
+
+
+def matrix_of(site: Tensor) -> Tensor:
+    """(S, S), row = from, of independent sites with the laws ``site`` (S, D, N)."""
     matrix = site[:, 0]
     for d in range(1, site.shape[1]):
         matrix = (matrix.unsqueeze(-1) * site[:, d].unsqueeze(1)).flatten(1)
     return matrix
+
+
+def check_countable(target: DiscreteTarget) -> None:
+    """Raises UserError where there are more than 4096 states."""
+    if target.n_states**target.length > MOST_STATES:
+        raise UserError(
+            f"{target.n_states}^{target.length} states are too many for an exact law of the "
+            f"sampler (at most {MOST_STATES}): compare samples instead"
+        )
 
 
 @torch.no_grad()
@@ -53,11 +65,7 @@ def sampler_law(network: nn.Module, target: DiscreteTarget, times: Tensor) -> Sa
     Raises:
         UserError: more than 4096 states.
     """
-    if target.n_states**target.length > MOST_STATES:
-        raise UserError(
-            f"{target.n_states}^{target.length} states are too many for an exact law of the "
-            f"sampler (at most {MOST_STATES}): compare samples instead"
-        )
+    check_countable(target)
     states = all_states(target.length, target.n_states).long()
     slope = slope_of(target, states)
     count = len(states)

@@ -144,10 +144,21 @@ def chains_of(problem: Problem, graphs: Graphs, beta: float, chains: int) -> Gra
 
 
 def solutions(laws: GraphLaw, x: Tensor, cost: Any) -> Draws:
-    """Decoded states with their sizes; ``feasible`` tells whether decoding changed nothing."""
+    """Decoded states with their sizes, and what the states ``x`` themselves were.
+
+    Extras: ``size`` of what was decoded; ``feasible``, whether decoding changed nothing;
+    ``conflicts`` of ``x`` (:meth:`GraphLaw.conflicts`) and its ``objective``, log rho / beta. The
+    size is not monotone in how well ``x`` is drawn: decoding only removes nodes, so too many
+    nodes decode to larger sets than few of them in conflict.
+    """
     decoded = laws.decoded(x)
-    same = (decoded == x).all(-1)
-    return Draws(decoded, None, cost, {"size": laws.score(decoded).double(), "feasible": same})
+    extras = {
+        "size": laws.score(decoded).double(),
+        "feasible": (decoded == x).all(-1),
+        "conflicts": laws.conflicts(x).double(),
+        "objective": (laws.log_prob(x) / laws.beta).double(),
+    }
+    return Draws(decoded, None, cost, extras)
 
 
 def timed(draw: Callable[[], Draws]) -> Draws:

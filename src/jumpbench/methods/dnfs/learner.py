@@ -16,7 +16,7 @@ from jumpbench.methods.dnfs.paths import Paths, simulate, time_grid
 from jumpbench.methods.dnfs.store import Store
 from jumpbench.samplers.annealed_jumps import Point
 from jumpbench.samplers.annealed_path import Slope, control_integrand, flux_of, slope_of
-from jumpbench.samplers.cost import Meter
+from jumpbench.samplers.cost import Meter, table_evaluations
 from jumpbench.targets.base import DiscreteTarget
 
 
@@ -102,8 +102,7 @@ class Learner:
         shape = (self.n_steps + 1, laws or 1, -1)
         derivative = self.estimate(paths.slopes.view(shape), paths.integrands.view(shape))
         self.store.add(paths.states, reduce(derivative), points or None)
-        self.meter.network += self.chains * (self.n_steps + 1)
-        self.meter.energy += 2 * self.chains * (self.n_steps + 1)
+        self.meter.add(paths.cost, self.chains)
         self._remember(target, laws)
         return paths
 
@@ -126,7 +125,8 @@ class Learner:
         slope = self.store.slope(slot, point, chain)
         if slope is None:
             slope = slope_of(target, x)
-            self.meter.energy += 2 * len(x)
+            # Of all stored laws on average, as several laws have.
+            self.meter.count("energy", x, evaluations=table_evaluations(self.target))
         self.meter.network += len(x)
         xi = control_integrand(slope, t, flux, self.clamp)
         if self.free_energy is not None:

@@ -44,7 +44,9 @@ class Paths:
         slopes: d/dt log p~ at every grid point, (K + 1, B).
         integrands: xi with clamped ratios at every grid point, (K + 1, B).
         left_log_weights: sum of dt xi at left ends, float64 (B,), as in the released code.
-        log_weights: the same by the trapezoidal rule: without the bias of order dt.
+        log_weights: the same by the trapezoidal rule: off by O(dt^2) where the rates solve the
+            Kolmogorov equation; with other rates by O(dt), as left ends are. Without that error:
+            :func:`~jumpbench.methods.dnfs.chain_weights.weighted_chains`.
         cost: per trajectory.
     """
 
@@ -74,7 +76,8 @@ def simulate(
 ) -> Paths:
     """n Euler trajectories from the uniform law (Algorithm 2), one network pass a grid point.
 
-    The weights use unclamped ratios: E[exp(w)] tends to Z as the steps shrink, whatever the rates.
+    The weights use unclamped ratios: E[exp(w)] tends to Z as the steps shrink, whatever the rates;
+    along rates that are not exact it is off by O(dt) by either rule.
 
     Args:
         times: (K + 1,), from 0 to 1.

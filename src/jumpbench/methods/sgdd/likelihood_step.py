@@ -14,10 +14,16 @@ from jumpbench.targets.changes import BlockStep, Commit, Delta, at_site, block_o
 
 
 class StepInfo(NamedTuple):
-    """Share of accepted proposals (B,), None if nothing is proposed; likelihood evaluations."""
+    """Share of accepted proposals (B,), None if nothing is proposed; what the step took.
+
+    Attributes:
+        evaluations: of the likelihood, as :class:`~jumpbench.samplers.cost.Cost` counts energies.
+        sequential_steps: draws that must follow one another.
+    """
 
     acceptance: Tensor | None
-    evaluations: int
+    evaluations: float
+    sequential_steps: int
 
 
 class LikelihoodStep(Protocol):
@@ -107,11 +113,14 @@ class MetropolisStep:
         anchor, start = x.to(dtype), (previous if self.from_previous else x).to(dtype)
         target = Tied(likelihood, anchor, penalty, n_states)
         z, info = self.kernel(target, start, self.n_proposals, generator)
-        return z.to(x.dtype), StepInfo(info.acceptance.double(), info.energy_evaluations)
+        acceptance = info.acceptance.double()
+        return z.to(x.dtype), StepInfo(acceptance, info.energy_evaluations, info.sequential_steps)
 
 
 class ExactStep:
     """One categorical draw per site, for likelihoods that factor over sites.
+
+    It asks for the likelihood of a state and of all its neighbours, 1 + D (N - 1) evaluations.
 
     Raises:
         ValueError: the likelihood has no table per site.
@@ -136,4 +145,4 @@ class ExactStep:
             2, here, torch.full_like(here, penalty, dtype=log_weights.dtype)
         )
         z = sample_categorical(log_weights.softmax(-1), generator)
-        return z.to(x.dtype), StepInfo(None, 1)
+        return z.to(x.dtype), StepInfo(None, 1 + x.shape[1] * (n_states - 1), 1)

@@ -74,7 +74,7 @@ class SplitGibbs:
         denoisers = prior.denoisers(times, self.prior_steps)
         small = torch.uint8 if prior.n_states <= 256 else torch.int32
         x = z = prior.noise(n_chains, generator)
-        acceptances, path, evaluations = [], [], 0
+        acceptances, path, evaluations, steps = [], [], 0.0, 0
         for t, denoiser in zip(times, denoisers, strict=True):
             penalty = self.penalty(float(prior.schedule.total(t)), prior.n_states)
             if self.prior_first:
@@ -83,6 +83,7 @@ class SplitGibbs:
             if not self.prior_first:
                 x = denoiser(z, generator)
             evaluations += info.evaluations
+            steps += info.sequential_steps
             if info.acceptance is not None:
                 acceptances.append(info.acceptance)
             if self.keep_path:
@@ -93,7 +94,7 @@ class SplitGibbs:
             extras["path"] = torch.stack(path, 1)
         return drawn(
             z if self.return_z else x,
-            Cost(calls, evaluations, calls + evaluations),
+            Cost(calls, evaluations, calls + steps),
             sum(denoiser.counted_calls for denoiser in denoisers),
             **extras,
         )

@@ -28,7 +28,8 @@ class Chains(TargetSampler):
     sweeps at L = 24, which do not equilibrate below the critical temperature.
 
     A run's ``budget["energy_evaluations"]`` is shared evenly among its ensembles: the burn-in is
-    repeated while the ensemble's share has room for one more and for the collection after it.
+    repeated while the ensemble's share has room for one more and for the collection after it. What
+    a kernel asks for at its start is counted once per chain, which knows its state when it goes on.
 
     Args:
         target: the law, such as an Ising or Potts model.
@@ -68,6 +69,7 @@ class Chains(TargetSampler):
         self.burn_in = burn_in
         self.spacing = spacing
         self.seconds = seconds
+        self._start: Cost | None = None
 
     def test_generator(self, number: int) -> torch.Generator:
         names = "test", type(self).__name__, type(self.kernel).__name__
@@ -85,9 +87,10 @@ class Chains(TargetSampler):
         if limit is not None and not self.burn_in:
             raise UserError("chains with a budget repeat the burn-in: set burn_in >= 1")
         began, x, cost, moves = time.monotonic(), self.start(n, generator), Cost(), 0
+        cost += self._start_cost(x)
         while moves == 0 or self._has_room(n, moves, cost, time.monotonic() - began):
-            x, info = self.kernel(self.target, x, self.burn_in, generator)
-            cost += info.cost
+            x, spent = self.go_on(x, self.burn_in, generator)
+            cost += spent
             moves += self.burn_in
             if not self.burn_in:
                 break
@@ -105,14 +108,25 @@ class Chains(TargetSampler):
         to_come = self.burn_in + self.collections * self.spacing
         return n * cost.energy_evaluations * (1 + to_come / moves) <= limit / self._count
 
+    def go_on(self, x: Tensor, moves: int, generator: torch.Generator) -> tuple[Tensor, Cost]:
+        """States after further moves, and their cost without that of a start."""
+        start = self._start_cost(x)
+        x, info = self.kernel(self.target, x, moves, generator)
+        return x, info.cost + start.scaled(-1)
+
+    def _start_cost(self, x: Tensor) -> Cost:
+        if self._start is None:
+            self._start = self.kernel(self.target, x[:1], 0)[1].cost
+        return self._start
+
     def collect(
         self, x: Tensor, spacing: int, generator: torch.Generator
     ) -> tuple[Tensor, Tensor, Cost]:
         """The last states, the kept ones ``(B, collections, D)``, and the cost per chain."""
         kept, cost = [], Cost()
         for _ in range(self.collections):
-            x, info = self.kernel(self.target, x, spacing, generator)
-            cost += info.cost
+            x, spent = self.go_on(x, spacing, generator)
+            cost += spent
             kept.append(x)
         return x, torch.stack(kept, 1), cost
 

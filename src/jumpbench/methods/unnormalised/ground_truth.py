@@ -1,15 +1,21 @@
-"""The ground truth behind lattice tables: Swendsen-Wang chains that check themselves."""
+"""The ground truth behind tables of samplers: Swendsen-Wang chains that check themselves."""
 
-from typing import Any
+import math
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.methods.unnormalised.chains import Chains, diagnostics
+from jumpbench.samplers.chain import Kernel
+from jumpbench.samplers.clusters.bonds import bond_probability
 from jumpbench.samplers.clusters.swendsen_wang import SwendsenWang
 from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.enumerated_draws import EnumeratedDraws
 from jumpbench.targets.base import DiscreteTarget
+from jumpbench.targets.enumeration import LARGEST_BITS
+from jumpbench.targets.lattice import LatticeTarget
 
 
 class GroundTruth(Chains):
@@ -19,6 +25,9 @@ class GroundTruth(Chains):
     have not forgotten their start disagree. After ``burn_in`` sweeps, one round of draws is
     collected; while its R-hat or its autocorrelation time (in kept draws) is above the bound, the
     draws are dropped, the spacing is doubled and the chains go on from where they are.
+
+    A target without clusters (no lattice, a negative coupling) is enumerated instead, where it has
+    at most 2^20 states: its draws are independent.
 
     Further extras: ``spacing`` and ``rounds`` of the accepted draws, ``converged``.
 
@@ -33,7 +42,8 @@ class GroundTruth(Chains):
         kwargs: see :class:`Chains`.
 
     Raises:
-        UserError: bounds out of range; in the test stage, not converged while ``strict``.
+        UserError: bounds out of range; a target that has no clusters and is too large to
+            enumerate; in the test stage, not converged while ``strict``.
     """
 
     def __init__(
@@ -47,7 +57,7 @@ class GroundTruth(Chains):
         strict: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(target, SwendsenWang(), burn_in=burn_in, spacing=spacing, **kwargs)
+        super().__init__(target, exact_kernel(target), burn_in=burn_in, spacing=spacing, **kwargs)
         if max_rhat <= 1 or max_tau <= 1 or max_rounds < 1:
             raise UserError("the ground truth needs max_rhat > 1, max_tau > 1 and max_rounds >= 1")
         self.max_rhat = max_rhat
@@ -63,8 +73,7 @@ class GroundTruth(Chains):
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
         start = self.start(n, generator)
-        x, info = self.kernel(self.target, start, self.burn_in, generator)
-        cost = info.cost
+        x, cost = self.go_on(start, self.burn_in, generator)
         moves = self.burn_in
         for rounds in range(1, self.max_rounds + 1):
             spacing = self.spacing * 2 ** (rounds - 1)
@@ -77,9 +86,28 @@ class GroundTruth(Chains):
                 break
         if not converged and self.strict:
             raise UserError(
-                f"Swendsen-Wang chains have R-hat {now['rhat']:.3f} and tau {now['tau']:.2f} "
-                f"after {moves} sweeps: raise max_rounds or collections, or set strict=false"
+                f"{type(self.kernel).__name__} chains have R-hat {now['rhat']:.3f} and tau "
+                f"{now['tau']:.2f} after {moves} sweeps: raise max_rounds or collections, or set "
+                "strict=false"
             )
         values = {"moves_per_chain": moves, "spacing": spacing, "rounds": rounds}
         values = {name: float(value) for name, value in values.items()}
         return self.ensemble(kept, cost, values | {"converged": float(converged)})
+
+
+def exact_kernel(target: DiscreteTarget) -> Kernel:
+    """Swendsen-Wang where the target has clusters, independent draws where it is small.
+
+    Raises:
+        UserError: neither.
+    """
+    try:
+        bond_probability(cast(LatticeTarget, target))
+    except UserError as error:
+        if target.length * math.log2(target.n_states) > LARGEST_BITS:
+            raise UserError(
+                f"no ground truth: {error}; and {target.n_states}^{target.length} states are too "
+                "many to enumerate"
+            ) from None
+        return EnumeratedDraws()
+    return SwendsenWang()

@@ -9,12 +9,23 @@ from torch import Tensor
 from jumpbench.errors import UserError
 from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, submodule_weights
 from jumpbench.networks.free_energy import FreeEnergy
-from jumpbench.samplers.annealed_jumps import KernelMoves, annealed_rollout
+from jumpbench.samplers.annealed_jumps import (
+    LEFT_END,
+    TRAPEZOIDAL,
+    KernelMoves,
+    annealed_rollout,
+    path_sum,
+)
 from jumpbench.samplers.annealed_path import residual_generator
-from jumpbench.samplers.cost import metered
+from jumpbench.samplers.chain import Kernel
+from jumpbench.samplers.cost import metered, table_evaluations
 from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.jumps import Rule, frozen, renormalise
+from jumpbench.samplers.mcmc.lattice_metropolis import LatticeMetropolis
 from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
+from jumpbench.samplers.mcmc.other_symbol import OtherSymbolMetropolis
 from jumpbench.samplers.weights import effective_sample_size
+from jumpbench.targets.lattice import is_lattice
 
 
 class LEAPS(NetworkSampler):
@@ -27,6 +38,17 @@ class LEAPS(NetworkSampler):
     is filled by one roll-out per step, then its oldest is replaced every ``refresh_every`` steps;
     each step takes one stored roll-out and ``batch_size`` of its (chain, time) points.
 
+    A step of the network and the Metropolis moves are those of the released code. Of two symbols a
+    site flips with probability min(1, dt G), and moves propose flips. Of more, a site leaves its
+    symbol with probability 1 - exp(-dt sum G) for one drawn in proportion to G, and moves propose
+    any of the N symbols, in one of N cases the current one. Not as released: moves follow p_t at
+    the right end of a step (there at the left), each chain has a site of its own (there all chains
+    move at one site), and what rounding does there to the law of Potts steps is not repeated.
+
+    Test samples carry trapezoidal weights, as those of DNFS do; the left-end ones of both releases
+    are the extra ``left_log_weights``. Metropolis moves leave no state at which the right end of a
+    step could be weighted: with them both are the left-end ones.
+
     Args:
         network: builds, from ``length`` and ``n_states``, a locally equivariant network of states
             ``(B, D)`` and times ``(B,)`` to ``(B, D, N)``.
@@ -37,7 +59,7 @@ class LEAPS(NetworkSampler):
         stored_rollouts: roll-outs kept.
         refresh_every: steps between roll-outs once the store is full.
         horizon_steps: training steps until the roll-outs reach the target.
-        n_metropolis: single-site moves per network step in training.
+        n_metropolis: single-site proposals per network step in training, counted as released.
         n_metropolis_test: the same in the test stage; zero tests the learned process alone.
         kwargs: of :class:`NetworkSampler`.
     """
@@ -92,16 +114,28 @@ class LEAPS(NetworkSampler):
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
         times = torch.linspace(0, 1, self.n_steps + 1, device=generator.device)
         moves = self._moves(self.n_metropolis_test)
-        ends = annealed_rollout(self.network, self.target, times, n, generator, moves)
-        return Draws(ends.states[-1], ends.log_weights, ends.cost)
+        ends = annealed_rollout(
+            self.network, self.target, times, n, generator, moves, ends=TRAPEZOIDAL,
+            rule=self._rule,
+        )  # fmt: skip
+        left = path_sum(ends.integrands, times, LEFT_END)
+        weights = ends.log_weights if moves is None else left
+        return Draws(ends.states[-1], weights, ends.cost, {"left_log_weights": left})
 
-    def _moves(self, n_moves: int) -> KernelMoves | None:
-        """Single-site moves, ``n_moves`` of them on average to another symbol."""
-        n_states = self.target.n_states
-        # The kernel may propose the current symbol.
-        n_proposals = math.ceil(n_moves * n_states / (n_states - 1))
-        kernel = SingleSiteMetropolis()
-        return KernelMoves(kernel, n_proposals) if n_moves else None
+    @property
+    def _rule(self) -> Rule:
+        return renormalise if self.target.n_states == 2 else frozen
+
+    def _moves(self, n_proposals: int) -> KernelMoves | None:
+        if not n_proposals:
+            return None
+        flips = self.target.n_states == 2
+        kernel: Kernel
+        if is_lattice(self.target):
+            kernel = LatticeMetropolis(current=not flips)
+        else:
+            kernel = OtherSymbolMetropolis() if flips else SingleSiteMetropolis()
+        return KernelMoves(kernel, n_proposals)
 
     def start_from(self, weights: dict[str, Tensor]) -> None:
         self.network.load_state_dict(submodule_weights(weights, "network"))
@@ -117,7 +151,8 @@ class LEAPS(NetworkSampler):
             self._refresh((late // self.refresh_every) % full)
         x, t = self._points(min(self.global_step + 1, full))
         flux = metered(self.network, self.meter, "network")(x, t)
-        xi = residual_generator(self.metered_target, x, t, flux)
+        xi = residual_generator(self.target, x, t, flux)
+        self.meter.count("energy", x, evaluations=table_evaluations(self.target))
         residual = xi + self.free_energy.derivative(t)
         loss = residual.square().mean()
         self.log("train/loss", loss)
@@ -134,15 +169,12 @@ class LEAPS(NetworkSampler):
         times = torch.rand(k + 1, generator=generator, device=self.device)
         times[0], times[-1] = 0.0, 1.0
         times = times.sort().values * (k / self.n_steps)
+        n_chains = self.stored.shape[2]
         paths = annealed_rollout(
-            metered(self.network, self.meter, "network"),
-            self.metered_target,
-            times,
-            self.stored.shape[2],
-            generator,
-            self._moves(self.n_metropolis),
-            keep_path=True,
-        )
+            self.network, self.target, times, n_chains, generator,
+            self._moves(self.n_metropolis), keep_path=True, rule=self._rule,
+        )  # fmt: skip
+        self.meter.add(paths.cost, n_chains)
         self.stored[slot, : k + 1] = paths.states.to(self.stored.dtype)
         self.stored_times[slot, : k + 1] = times
         self.stored_lengths[slot] = k + 1

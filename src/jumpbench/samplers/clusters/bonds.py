@@ -16,7 +16,7 @@ def bond_probability(target: LatticeTarget) -> float:
 
     Raises:
         UserError: not a lattice target; its pair term tells more than equal and different apart;
-            an external field; or a negative coupling.
+            or a negative coupling.
     """
     name = type(target).__name__
     if not is_lattice(target):
@@ -31,12 +31,22 @@ def bond_probability(target: LatticeTarget) -> float:
             f"cluster moves need pairs that are equal or different and no more, which {name} does "
             "not have: use a single-site sampler"
         )
-    if bool((target.field != target.field[0]).any()):
-        raise UserError("cluster moves need field = 0: use a single-site sampler with a field")
     strength = float(equal[0] - different[0])
     if strength < 0:
         raise UserError("cluster moves need coupling >= 0: use a single-site sampler")
     return -math.expm1(-strength)
+
+
+def cluster_field(target: LatticeTarget, device: torch.device) -> Tensor | None:
+    """The field b (N,) in float32, None where it prefers no symbol.
+
+    Given the bonds, log nu leaves a cluster C of equal symbols the weight exp(|C| b[n]) for symbol
+    n. This is the representation with a ghost spin (Fortuin and Kasteleyn, 1972), the bonds to the
+    ghost summed over.
+    """
+    if bool((target.field == target.field[0]).all()):
+        return None
+    return target.field.to(device, torch.float32)
 
 
 def open_bonds(

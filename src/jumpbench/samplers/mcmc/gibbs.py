@@ -10,8 +10,9 @@ from torch import Tensor
 
 from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.samplers.chain import ChainInfo, never_rejected
+from jumpbench.samplers.cost import table_evaluations
 from jumpbench.targets.base import DiscreteTarget
-from jumpbench.targets.changes import site_log_ratios
+from jumpbench.targets.changes import Conditionals
 
 
 class RandomScanGibbs:
@@ -26,10 +27,11 @@ class RandomScanGibbs:
         generator: torch.Generator | None = None,
     ) -> tuple[Tensor, ChainInfo]:
         x, n_chains = x.clone(memory_format=torch.contiguous_format), x.shape[0]
+        conditionals = Conditionals(target, x)
         for _ in range(steps):
             site = torch.randint(x.shape[1], (n_chains,), generator=generator, device=x.device)
-            _redraw(target, x, site, generator)
-        return x, ChainInfo(never_rejected(x), steps, steps)
+            _redraw(conditionals, x, site, generator)
+        return x, ChainInfo(never_rejected(x), 1 + steps * (target.n_states - 1), steps)
 
 
 class SystematicGibbs:
@@ -46,14 +48,18 @@ class SystematicGibbs:
         x = x.clone(memory_format=torch.contiguous_format)
         n_chains, length = x.shape
         sites = torch.arange(length, device=x.device)[:, None].expand(length, n_chains)
+        conditionals = Conditionals(target, x)
         for _ in range(steps):
             for site in sites:
-                _redraw(target, x, site, generator)
-        return x, ChainInfo(never_rejected(x), steps * length, steps * length)
+                _redraw(conditionals, x, site, generator)
+        moves = steps * length
+        return x, ChainInfo(never_rejected(x), 1 + moves * (target.n_states - 1), moves)
 
 
 class BlockedGibbs:
     """A step is a sweep over blocks; all sites of a block are redrawn at once.
+
+    One table of neighbour ratios a block.
 
     Args:
         blocks: boolean (K, D). Sites of one block must be independent given the others, as the
@@ -78,7 +84,8 @@ class BlockedGibbs:
                 weights = target.neighbor_log_ratios(x).softmax(-1)
                 x = torch.where(block, sample_categorical(weights, generator).to(x.dtype), x)
         moves = steps * len(blocks)
-        return x if moves else x.clone(), ChainInfo(never_rejected(x), moves, moves)
+        evaluations = moves * table_evaluations(target)
+        return x if moves else x.clone(), ChainInfo(never_rejected(x), evaluations, moves)
 
 
 def checkerboard(height: int, width: int, device: torch.device | str | None = None) -> Tensor:
@@ -92,9 +99,10 @@ def checkerboard(height: int, width: int, device: torch.device | str | None = No
 
 
 def _redraw(
-    target: DiscreteTarget, x: Tensor, site: Tensor, generator: torch.Generator | None
+    conditionals: Conditionals, x: Tensor, site: Tensor, generator: torch.Generator | None
 ) -> None:
     """Draws x[b, site[b]] from its conditional law, in place."""
-    weights = site_log_ratios(target, x, site).softmax(-1)
-    fresh = sample_categorical(weights, generator).to(x.dtype)
-    x.scatter_(1, site[:, None], fresh[:, None])
+    ratios = conditionals(x, site)
+    fresh = sample_categorical(ratios.softmax(-1), generator)
+    conditionals.commit(ratios, fresh)
+    x.scatter_(1, site[:, None], fresh[:, None].to(x.dtype))

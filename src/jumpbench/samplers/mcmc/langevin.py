@@ -8,6 +8,7 @@ from torch import Tensor
 
 from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.samplers.chain import ChainInfo, accepts, share
+from jumpbench.samplers.cost import table_evaluations
 from jumpbench.targets.base import DiscreteTarget
 
 Reluctance = Callable[[Tensor, Tensor], Tensor]
@@ -42,8 +43,8 @@ class DiscreteLangevin:
 
     Site d becomes v with probability proportional to exp(ratio[d, v] / 2 - c 1[v != x^d]), with
     c the reluctance; for two symbols it flips with probability sigmoid(ratio / 2 - c).
-    Accepted with min(1, pi(y) q(x | y) / (pi(x) q(y | x))). One ``log_prob`` and one table of
-    neighbour ratios per step.
+    Accepted with min(1, pi(y) q(x | y) / (pi(x) q(y | x))). One table of neighbour ratios per
+    step, and one at the start; with approximate ratios one ``log_prob`` and one gradient each.
 
     Args:
         reluctance: :func:`step_size`, :func:`expected_changes`, or any (ratios, x) -> (B, 1, 1).
@@ -78,7 +79,8 @@ class DiscreteLangevin:
             log_p = torch.where(accept, new_log_p, log_p)
             log_q = torch.where(accept[:, None, None], new_log_q, log_q)
             accepted += accept
-        return x, ChainInfo(share(accepted, steps), 2 * (steps + 1), steps)
+        each = 2 if self.log_ratios else table_evaluations(target)
+        return x, ChainInfo(share(accepted, steps), each * (steps + 1), steps)
 
 
 def _log_proposal(ratios: Tensor, x: Tensor, reluctance: Reluctance) -> Tensor:

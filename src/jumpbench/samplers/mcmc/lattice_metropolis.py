@@ -15,14 +15,16 @@ class LatticeMetropolis:
 
     Accepted with probability min(1, nu(x') / nu(x)). It reads five sites per chain, whatever D
     is. Unlike :class:`~jumpbench.samplers.mcmc.metropolis.SingleSiteMetropolis` it never proposes
-    the current symbol, so a step moves N / (N - 1) times as often.
+    the current symbol, unless asked to, so a step moves N / (N - 1) times as often.
 
     Args:
         block: steps whose random numbers are drawn at once; changing it changes the draws.
+        current: propose any of the N symbols.
     """
 
-    def __init__(self, block: int = 64) -> None:
+    def __init__(self, block: int = 64, current: bool = False) -> None:
         self.block = block
+        self.current = current
 
     @torch.no_grad()
     def __call__(
@@ -34,6 +36,7 @@ class LatticeMetropolis:
     ) -> tuple[Tensor, ChainInfo]:
         batch, length = x.shape
         n = target.n_states
+        least = 0 if self.current else 1
         device = x.device
         random: dict[str, Any] = {"generator": generator, "device": device}
         site = torch.arange(length, dtype=torch.int32, device=device).view(target.size, target.size)
@@ -52,7 +55,7 @@ class LatticeMetropolis:
             size = min(self.block, steps - start)
             sites = torch.randint(length, (size * batch,), **random)
             places = star.index_select(1, sites).view(5, size, batch).transpose(0, 1).add(rows)
-            shift = torch.randint(1, n, (size, batch), dtype=torch.int32, **random)
+            shift = torch.randint(least, n, (size, batch), dtype=torch.int32, **random)
             log_u = fill_uniform_(torch.empty((size, batch), device=device), generator).log_()
             accept = torch.empty((size, batch), dtype=torch.bool, device=device)
             for k in range(size):
@@ -64,5 +67,5 @@ class LatticeMetropolis:
                 torch.lt(log_u[k], delta, out=accept[k])
                 state.index_copy_(0, places[k, 0].long(), torch.where(accept[k], new, old))
             accepted += accept.sum(0)
-        info = ChainInfo(share(accepted, steps), steps, steps)
+        info = ChainInfo(share(accepted, steps), steps + 1, steps)
         return state.view(batch, length).to(x.dtype), info

@@ -8,6 +8,7 @@ from torch.nn.functional import logsigmoid
 
 from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.samplers.chain import ChainInfo, accepts, share
+from jumpbench.samplers.cost import table_evaluations
 from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.changes import at_site
 
@@ -25,8 +26,8 @@ def barker(log_ratio: Tensor) -> Tensor:
 class LocallyBalanced:
     """A step proposes one change (d, n), n != x^d, with weight g(pi(x^{d<-n}) / pi(x)).
 
-    One table of neighbour ratios per step: that of an accepted proposal is kept. With approximate
-    ratios one ``log_prob`` more.
+    One table of neighbour ratios per step, and one at the start: that of an accepted proposal is
+    kept. With approximate ratios one ``log_prob`` and one gradient each.
 
     Args:
         log_balance: log g, with g(r) = r g(1/r) for a locally balanced proposal; any g is valid.
@@ -75,7 +76,7 @@ class LocallyBalanced:
             if not exact:
                 log_p = torch.where(accept, new_log_p, log_p)
             accepted += accept
-        evaluations = (steps + 1) * (1 if exact else 2)
+        evaluations = (steps + 1) * (table_evaluations(target) if exact else 2)
         return x, ChainInfo(share(accepted, steps), evaluations, steps)
 
 

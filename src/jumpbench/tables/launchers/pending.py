@@ -5,14 +5,18 @@ from collections.abc import Sequence
 from jumpbench.errors import UserError
 from jumpbench.tables.attempt import was_killed
 from jumpbench.tables.launchers import Events, Labels
+from jumpbench.tables.launchers.queue import which_failed
 from jumpbench.tables.plan import Run
 from jumpbench.tables.resources import Resources
 from jumpbench.tables.signatures import check_signatures
-from jumpbench.tables.store import read_metrics
+from jumpbench.tables.store import failure_kind, read_failure, read_metrics, record_failure
 
 
 class Failures:
-    """Runs that cannot be made, each told once; whatever needs one of them fails with it."""
+    """Runs that cannot be made, each told once; whatever needs one of them fails with it.
+
+    Why they cannot is left in their folders, where cells and ``status`` look for it.
+    """
 
     def __init__(self, events: Events) -> None:
         self._events = events
@@ -22,15 +26,27 @@ class Failures:
         return run.hash in self._hashes
 
     def add(self, run: Run, message: str) -> None:
+        """A run whose folder says why it failed, if anything does."""
         self._hashes.add(run.hash)
         self._events.failed(run, message)
+
+    def refuse(self, run: Run, message: str, kind: str) -> None:
+        """A run that nothing was tried for; ``kind`` is the name of the exception."""
+        record_failure(run.folder, kind, message)
+        self.add(run, message)
+
+    def lose(self, run: Run, message: str) -> None:
+        """A run that ended elsewhere, maybe without a word in its folder."""
+        if read_failure(run.folder) is None:
+            record_failure(run.folder, "RunFailed", message)
+        self.add(run, message)
 
     def reached(self, run: Run) -> bool:
         """Whether the run has failed, or fails now because of a run that it needs."""
         if run not in self:
             bad = next((need for need in run.needs.values() if need in self), None)
             if bad is not None:
-                self.add(run, f"it needs {bad.id}, which failed")
+                self.refuse(run, which_failed(bad), failure_kind(bad.folder))
         return run in self
 
 
@@ -42,21 +58,21 @@ def pending(runs: Sequence[Run], events: Events, labels: Labels) -> tuple[list[R
     """
     failures = Failures(events)
     for run in runs:
-        if message := _cannot_be_built(run):
-            failures.add(run, message)
+        if error := _cannot_be_built(run):
+            failures.refuse(run, str(error), type(error).__name__)
     for run in _only_needed_by(failures, runs, labels):
         failures.add(run, "not made: no run that needs it can be made")
     return _killed_last([run for run in runs if not failures.reached(run)], events), failures
 
 
-def _cannot_be_built(run: Run) -> str | None:
+def _cannot_be_built(run: Run) -> UserError | None:
     """Why a run that is not made yet would fail before its first step; None if nothing is seen."""
     try:
         if read_metrics(run.folder) is None:
             Resources.of(run.config)
             check_signatures(run.config)
     except UserError as error:
-        return str(error)
+        return error
     return None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.tables.plan import Run
-from jumpbench.tables.store import read_json, write_json
+from jumpbench.tables.store import read_failure, read_json, write_json
 
 JOB = "job.json"
 ASKED_SECONDS = 2.0
@@ -65,11 +65,17 @@ def job_of(folder: Path) -> dict[str, Any]:
     return {}
 
 
+def which_failed(need: Run) -> str:
+    """Why a run is not made for which ``need`` failed."""
+    why = read_failure(need.folder)
+    return f"it needs {need.id}, which failed" + (f": {why}" if why else "")
+
+
 def why_ended(run: Run) -> str:
     """Why a run whose job has ended is not made, where it left no word itself."""
     for need in run.needs.values():
         if not (need.folder / "metrics.json").exists() and queued_as(need.folder) is None:
-            return f"it needs {need.id}, which failed"
+            return which_failed(need)
     job = job_of(run.folder)
     return f"its job {job.get('id')} ended without a result (see {job.get('log')})"
 

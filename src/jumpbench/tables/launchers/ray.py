@@ -133,7 +133,7 @@ class _Call:
         try:
             function, options = self._tasks.by(Resources.of(run.config))
         except UserError as error:
-            self._failures.add(run, str(error))
+            self._failures.refuse(run, str(error), type(error).__name__)
             return
         needs = [self._refs[n.hash] for n in run.needs.values() if n.hash in self._refs]
         job = (str(run.folder), run.placed(), self._labels.get(run.hash, {}), options["num_cpus"])
@@ -158,7 +158,7 @@ class _Call:
             self._watching.started(run)
             self._events.finished(run)
         elif outcome is Outcome.FAILED and not self._failures.reached(run):
-            self._failures.add(run, message)
+            self._failures.lose(run, message)
         return outcome
 
     def _cancel(self, tasks: list[Any]) -> None:

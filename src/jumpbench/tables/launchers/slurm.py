@@ -193,7 +193,7 @@ def _wait(runs: Sequence[Run], failures: Failures, events: Events) -> None:
             if run in left:
                 left.remove(run)
                 if not failures.reached(run):
-                    failures.add(run, read_failure(run.folder) or why_ended(run))
+                    failures.lose(run, read_failure(run.folder) or why_ended(run))
         if left:
             time.sleep(POLL_SECONDS)
 

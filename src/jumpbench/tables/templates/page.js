@@ -63,7 +63,7 @@ function detail(td) {
     add(list, "dt", name); add(list, "dd", String(value), kind);
   };
   say("measured", cell.measured);
-  say("spread over seeds", cell.std);
+  say("after ±", cell.std);
   say("standard error", cell.uncertainty);
   say("paper", cell.paper == null ? null : cell.paper + (cell.paper_std ? ` ± ${cell.paper_std}` : ""));
   if (cell.verdict) {

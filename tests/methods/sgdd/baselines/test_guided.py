@@ -1,4 +1,4 @@
-"""CG, TDS and FK-MAX against the exact laws of their own definitions, on enumerated spaces."""
+"""CG and TDS against the exact laws of their own definitions, on enumerated spaces."""
 
 import itertools
 
@@ -13,7 +13,6 @@ from jumpbench.methods.sgdd import (
     SVDD,
     TDS,
     DenoiserPrior,
-    FKMax,
     ProductPrior,
     Reward,
     ScorePrior,
@@ -94,8 +93,8 @@ def test_the_prior_alone(pair, generator, prior):
     assert draws.cost.network_evaluations == 4 and draws.cost.energy_evaluations == 0
 
 
-def particles_law(pair, n_steps, scale, keep, twisted):
-    """Two particles of (state, kept value): SMC's recursion with the weights of each method."""
+def particles_law(pair, n_steps, scale, twisted):
+    """Two particles of (state, value): SMC's recursion with the weights of each method."""
     values = torch.tensor([0.0, HIGH], dtype=torch.float64)
     law = torch.zeros(18, 18, dtype=torch.float64)
     law[::2, ::2] = 1 / 81
@@ -106,22 +105,21 @@ def particles_law(pair, n_steps, scale, keep, twisted):
         for x, m, y, c in itertools.product(range(9), (0, 1), range(9), (0, 1)):
             if proposal[x, y] == 0:
                 continue
-            kept = keep(m, c) if k else c
             odds = coin[y] if c else 1 - coin[y]
-            move[2 * x + m, 2 * y + kept] += proposal[x, y] * odds
-            gain = values[kept] - (values[m] if k else 0.0)
-            weight[2 * x + m, 2 * y + kept] = gain.exp() * plain[x, y] / proposal[x, y]
+            move[2 * x + m, 2 * y + c] += proposal[x, y] * odds
+            gain = values[c] - (values[m] if k else 0.0)
+            weight[2 * x + m, 2 * y + c] = gain.exp() * plain[x, y] / proposal[x, y]
         law = two_particles(law, move, weight)
     return law.sum(1).view(9, 2).sum(-1) @ last_draw(pair)
 
 
 @pytest.mark.parametrize("prior", [PRIOR, generic()], ids=["product", "generic"])
 def test_twisted_smc(pair, generator, prior):
-    law = particles_law(pair, 2, 1.7, keep=lambda parent, own: own, twisted=True)
+    law = particles_law(pair, 2, 1.7, twisted=True)
     sampler = TDS(particles=2, n_steps=2, x0_steps=0, n_draws=1, scale=1.7)
     draws = sampler(prior, Reward(agree), generator, 60_000)
     pair.assert_law(draws.samples, law)
-    plain = particles_law(pair, 2, 1.7, keep=lambda parent, own: own, twisted=False)
+    plain = particles_law(pair, 2, 1.7, twisted=False)
     assert (law - plain).abs().max() > 0.02, "the test would not see a missing tilt"
     # Two particles, two steps: score, gradient and clean draw of each, and the last draw.
     assert draws.cost.network_evaluations == 2 * 2 * 3 + 1
@@ -142,16 +140,6 @@ def test_twisted_smc_finds_the_posterior(pair, generator, scale):
     assert distance(sampler(prior, Reward(agree), generator, n).samples) < 0.05
     guided = distance(CG(12, scale)(prior, Reward(agree), generator, n).samples)
     assert (guided > 0.1) == (scale == 2.0)
-
-
-def test_feynman_kac_with_the_maximum(pair, generator):
-    law = particles_law(pair, 3, 0.0, keep=max, twisted=False)
-    draws = FKMax(2, 3, 0, 1)(PRIOR, Reward(agree), generator, 60_000)
-    pair.assert_law(draws.samples, law)
-    plain = particles_law(pair, 3, 0.0, keep=lambda parent, own: own, twisted=False)
-    assert (law - plain).abs().max() > 0.01, "the test would not see a forgotten maximum"
-    below = Reward(lambda x: agree(x) - 5)  # rewards below 0: the first value is no maximum of 0
-    pair.assert_law(FKMax(2, 3, 0, 1)(PRIOR, below, generator, 60_000).samples, law)
 
 
 def masked_clean(x, t):
@@ -195,12 +183,10 @@ def test_gradients_are_finite_where_sites_are_known(generator):
         assert torch.equal(predicted_gradient(masked_prior(), Reward(agree), x, 0.5), gradient)
 
 
-@pytest.mark.parametrize("method", [SMC, FKMax, TDS])
+@pytest.mark.parametrize("method", [SMC, TDS])
 def test_pooled_particles_are_all_returned(method, pair, generator):
     """Each run's particles have the law of one of them, at a share of the cost."""
-    keep = max if method is FKMax else lambda parent, own: own
-    scale = 1.0
-    law = particles_law(pair, 2, scale, keep=keep, twisted=method is TDS)
+    law = particles_law(pair, 2, 1.0, twisted=method is TDS)
     sampler = method(2, 2, 0, 1, pooled=True)
     draws = sampler(PRIOR, Reward(agree), generator, 120_000)
     pair.assert_law(draws.samples[::2], law)

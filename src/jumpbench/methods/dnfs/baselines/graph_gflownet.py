@@ -11,7 +11,7 @@ from jumpbench.errors import UserError
 from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.dnfs.graphs import LawsOfGraphs, chains_of, solutions, timed
 from jumpbench.networks.graph_isomorphism import GraphIsomorphism
-from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.cost import Cost, table_evaluations
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.graphs import GraphLaw, Graphs
 
@@ -117,7 +117,7 @@ class GraphTrajectoryBalance(LawsOfGraphs):
         with torch.no_grad():
             log_rho = law.log_prob(x)
         self.meter.network += len(x) * law.length
-        self.meter.energy += len(x) * (law.length + 1)
+        self.meter.count("energy", x, evaluations=(law.length + 1) * table_evaluations(law))
         balance = (log_forward - log_backward - log_rho).view(-1, self.each)
         loss = balance.var(1).mean()
         self.log("train/loss", loss.detach())
@@ -130,6 +130,7 @@ class GraphTrajectoryBalance(LawsOfGraphs):
         def trajectories() -> Draws:
             x, _, _ = built(self.network, law, generator)
             steps = float(law.length)
-            return solutions(law, x, Cost(steps, steps + 1, steps))
+            tables = (steps + 1) * table_evaluations(law)
+            return solutions(law, x, Cost(steps, tables, steps))
 
         return {"policy": timed(trajectories)}

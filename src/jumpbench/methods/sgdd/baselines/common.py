@@ -53,7 +53,7 @@ def clean_estimates(prior: Prior, times: Sequence[float], x0_steps: int | None) 
     """
     if x0_steps is None:
         return [MostProbable(prior, t) for t in times]
-    return prior.denoisers(times, x0_steps)
+    return prior.denoisers(times, x0_steps) if times else []
 
 
 def search_cost(

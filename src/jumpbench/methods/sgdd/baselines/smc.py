@@ -1,7 +1,8 @@
 """Sequential Monte Carlo: proposals from the reverse step, weighted by values of clean draws."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,16 +14,29 @@ from jumpbench.methods.sgdd.baselines.common import (
     sampling_times,
     search_cost,
 )
-from jumpbench.methods.sgdd.baselines.site_values import mean_values
+from jumpbench.methods.sgdd.baselines.site_values import MeanValue, mean_values
 from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
-from jumpbench.methods.sgdd.prior import CLEAN, Prior
+from jumpbench.methods.sgdd.prior import CLEAN, Prior, Transition
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.resampling import multinomial, take
 
 Proposal = Callable[[Tensor, torch.Generator], tuple[Tensor, Tensor | float]]
 """(R, M, D) -> the next states, and log p(next | x) - log q(next | x) of each, (R, M)."""
+
+
+class System(NamedTuple):
+    """Parts of a particle system: a proposal for each step, the clean estimates whose values weigh
+    particles, and the denoising draw that ends a run.
+    """
+
+    prior: Prior
+    likelihood: Likelihood
+    proposals: Sequence[Proposal]
+    denoisers: Sequence[Transition]
+    values: Sequence[MeanValue]
+    last: Transition
 
 
 class SMC:
@@ -66,10 +80,6 @@ class SMC:
         """One for each step; here the unconditional reverse steps."""
         return [_unweighted(move) for move in prior.reverse_steps(times)]
 
-    def remembered(self, parent: Tensor, value: Tensor) -> Tensor:
-        """What a particle keeps as its L; here its own."""
-        return value
-
     def __call__(
         self, prior: Prior, likelihood: Likelihood, generator: torch.Generator, n_chains: int
     ) -> Draws:
@@ -79,31 +89,6 @@ class SMC:
             UserError: pooled, and the chains are no multiple of the particles, or have
                 measurements of their own.
         """
-        times = sampling_times(self.n_steps)
-        proposals = self.proposals(prior, likelihood, times)
-        denoisers = clean_estimates(prior, times[1:], self.x0_steps)
-        values = mean_values(denoisers, likelihood, n_draws=1)
-        last = prior.denoisers([CLEAN], 0)[0]
-
-        def run(chains: Tensor) -> Tensor:
-            shape = (len(chains), self.particles)
-            x = prior.noise(math.prod(shape), generator).view(*shape, -1)
-            parent: Tensor | None = None
-            for propose, draw_value in zip(proposals, values, strict=True):
-                x, log_ratio = propose(x, generator)
-                draws = torch.stack([draw_value(x, chains, generator) for _ in range(self.n_draws)])
-                value = draws.logsumexp(0) - math.log(self.n_draws)
-                gain = value
-                if parent is not None:
-                    value = self.remembered(parent, value)
-                    gain = value - parent
-                ancestors = multinomial(self.temperature * gain + log_ratio, generator)
-                x, parent = take(x, ancestors), take(value, ancestors)
-            if self.pooled:
-                return last(x.flatten(0, 1), generator).long()
-            one = torch.randint(self.particles, shape[:1], generator=generator, device=x.device)
-            return last(x[torch.arange(len(x), device=x.device), one], generator).long()
-
         runs = n_chains
         if self.pooled:
             if n_chains % self.particles or likelihood.n_observations is not None:
@@ -112,13 +97,64 @@ class SMC:
                     "each, with one measurement for all"
                 )
             runs = n_chains // self.particles
+        system = self.system(prior, likelihood)
+
+        def run(chains: Tensor) -> Tensor:
+            return self.run(system, chains, generator)
+
         samples = in_chunks(run, likelihood, runs, self.chunk, generator.device)
+        return drawn(samples, *self.cost(system))
+
+    def system(self, prior: Prior, likelihood: Likelihood) -> System:
+        times = sampling_times(self.n_steps)
+        proposals = self.proposals(prior, likelihood, times)
+        denoisers = clean_estimates(prior, self.valued_times(times), self.x0_steps)
+        values = mean_values(denoisers, likelihood, n_draws=1)
+        last = prior.denoisers([CLEAN], 0)[0]
+        return System(prior, likelihood, proposals, denoisers, values, last)
+
+    def valued_times(self, times: list[float]) -> list[float]:
+        """At which particles are weighted by their clean draws; here after every step."""
+        return times[1:]
+
+    def run(self, system: System, chains: Tensor, generator: torch.Generator) -> Tensor:
+        """Samples (R, D), or (R M, D) if pooled, of the runs with the numbers ``chains`` (R,)."""
+        x = self.noise(system.prior, len(chains), generator)
+        parent: Tensor | float = 0.0
+        for propose, draw_value in zip(system.proposals, system.values, strict=True):
+            x, log_ratio = propose(x, generator)
+            value = self.value(draw_value, x, chains, generator)
+            log_weight = self.temperature * (value - parent) + log_ratio
+            ancestors = multinomial(log_weight, generator)
+            x, parent = take(x, ancestors), take(value, ancestors)
+        return system.last(self.returned(x, generator), generator).long()
+
+    def noise(self, prior: Prior, runs: int, generator: torch.Generator) -> Tensor:
+        """Particles (R, M, D) before the first step."""
+        return prior.noise(runs * self.particles, generator).view(runs, self.particles, -1)
+
+    def value(
+        self, draw_value: MeanValue, x: Tensor, chains: Tensor, generator: torch.Generator
+    ) -> Tensor:
+        """L (R, M): log of the mean likelihood of ``n_draws`` clean draws of each particle."""
+        draws = torch.stack([draw_value(x, chains, generator) for _ in range(self.n_draws)])
+        return draws.logsumexp(0) - math.log(self.n_draws)
+
+    def returned(self, x: Tensor, generator: torch.Generator) -> Tensor:
+        """Of equally weighted particles (R, M, D): one of each run, or all if ``pooled``."""
+        if self.pooled:
+            return x.flatten(0, 1)
+        one = torch.randint(self.particles, x.shape[:1], generator=generator, device=x.device)
+        return x[torch.arange(len(x), device=x.device), one]
+
+    def cost(self, system: System) -> tuple[Cost, int, int]:
+        """Of one sample: its cost, network evaluations by the paper's rule, those in sequence."""
         share = 1 if self.pooled else self.particles
-        cost, counted, sequential = search_cost(denoisers, last, self.n_draws, share)
+        cost, counted, sequential = search_cost(system.denoisers, system.last, self.n_draws, share)
         further = share * self.n_steps * self.extra_calls
         extra = self.n_steps * self.extra_calls
         cost += Cost(further, further, extra)
-        return drawn(samples, cost, counted + further, sequential + extra)
+        return cost, counted + further, sequential + extra
 
 
 def _unweighted(move: Callable[[Tensor, torch.Generator], Tensor]) -> Proposal:

@@ -1,0 +1,29 @@
+"""Pictures that are put into a page: PNG files that lie where they seem to."""
+
+import base64
+import sys
+from pathlib import Path
+
+from jumpbench.paths import outputs_root, reproduce_dirs
+from jumpbench.tables.names import one_line
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+
+
+def embedded(path: Path) -> str | None:
+    """The picture as an address that holds it; None, told on standard error, if it is none.
+
+    A page is made to be shown to others. So a link that leads out of the results and records, or a
+    file that is no picture, is left out of it.
+    """
+    try:
+        real = path.resolve(strict=True)
+        roots = [folder.resolve() for folder in (outputs_root(), *reproduce_dirs())]
+        inside = real.is_file() and any(real.is_relative_to(root) for root in roots)
+        content = real.read_bytes() if inside else b""
+    except (OSError, RuntimeError):  # a loop of links
+        content = b""
+    if not content.startswith(_SIGNATURE):
+        print(f"left out: {one_line(str(path))} is no picture of these results", file=sys.stderr)
+        return None
+    return "data:image/png;base64," + base64.b64encode(content).decode()
