@@ -36,8 +36,8 @@ def test_steps_that_are_far_too_large_fail_with_a_reason(name, lr, tmp_path, mon
     run = TRAINED[name].run("trainer.max_steps=30")
     *needs, _ = run.with_needs()
     trained = [need for need in needs if "fit" in need.config["stages"]]  # training reads them
-    for need in {step.folder: step for need in trained for step in need.with_needs()}.values():
-        made = attempt(Job(need.folder, need.placed()))
+    for step in {step.folder: step for need in trained for step in need.with_needs()}.values():
+        made = attempt(Job(step.folder, step.placed()))
         assert made.outcome is Outcome.FINISHED, made.message
     config = copy.deepcopy(run.placed())
     config |= {"stages": ["fit"], "method": at_rate(config["method"], lr)}
