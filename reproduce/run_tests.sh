@@ -4,7 +4,7 @@
 # quick ones.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
-environment test || exit
+environment test,docs || exit # the documentation is built by one of them
 cd "$root" || exit
 [ $# -gt 0 ] && exec "$venv/bin/python" -m pytest "$@"
 slow=$(mktemp)

@@ -107,7 +107,7 @@ def test_the_two_commands_run_from_their_scripts(folder, monkeypatch):
         (venv / "bin" / name).chmod(0o755)
     stamp = "cksum <pyproject.toml | tr -c '0-9\\n' -"
     found = subprocess.run(["bash", "-c", stamp], cwd=ROOT, capture_output=True, text=True)
-    for extras in ("", "test"):
+    for extras in ("", "test,docs"):
         (venv / f".jumpbench-{found.stdout.strip()}-{extras}").touch()
     monkeypatch.setenv("JUMPBENCH_VENV", str(venv))
     table, tests = commands()[:2]

@@ -29,10 +29,12 @@ class SequenceTable(TokenData):
     never share one, in whatever order it is stored.
 
     Args:
-        dataset, file: folder below the data root, and name without a compression suffix.
+        dataset: folder below the data root.
+        file: name without a compression suffix.
         length: D.
         sequence: column of the sequences.
-        activities, label: columns of what was measured.
+        activities: columns of the measured activities.
+        label: column of 0 or 1.
         half: 0 or 1 keeps one of two halves that share no sequence; None keeps all.
         group: column whose values decide the half (``halves``); without, the sequence decides.
         halves: values of ``group`` in each half; rows with other values are in none.

@@ -98,7 +98,8 @@ class GraphData(LightningDataModule):
         family: partial of a generator above; or give ``folder``.
         folder: of graph files (:mod:`jumpbench.data.graph_files`) in ``train`` and ``test``.
         length: padded number of nodes; by default that of the largest graph.
-        n_train, n_test: numbers of graphs of a family.
+        n_train: number of training graphs of a family.
+        n_test: number of test graphs.
         test_batch_size: graphs of a test batch.
         seed: of a family; not the run's.
 

@@ -33,7 +33,8 @@ class ListData(LightningDataModule, ABC):
     Args:
         length: n, objects in a list.
         batch_size: lists in a training batch; an epoch is what the trainer takes in steps.
-        test_size, test_batch_size: number of test lists, and how many are decoded at a time.
+        test_size: number of test lists.
+        test_batch_size: how many are decoded at a time.
         valid_size: validation lists (0: no validation loader).
         seed: of the training draws. Test and validation lists depend neither on it nor on the
             batch size: every method that asks for ``test_size`` lists is tested on the same ones.

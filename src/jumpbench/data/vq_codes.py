@@ -12,7 +12,8 @@ class VqCodes(TokenData):
 
     Args:
         folder: of the finished run of :class:`~jumpbench.methods.vq_training.VqTraining`.
-        length, n_states: D and the number of codes N.
+        length: D.
+        n_states: number of codes N.
         sizes: see :class:`~jumpbench.data.tokens.TokenData`.
 
     Raises:

@@ -31,10 +31,12 @@ class EnhancerEvaluation(Evaluation):
     extras. Without a network its results are left out.
 
     Args:
-        judge, accessibility: sequences -> activities (B, k), logits (B, 2).
+        judge: sequences -> activities (B, k).
+        accessibility: sequences -> logits (B, 2).
         denoiser: states with masks and noise -> log-scores (B, D, V + 1).
-        judge_weights, accessibility_weights, denoiser_weights: folders of the runs that trained
-            them.
+        judge_weights: folder of the run that trained the judge.
+        accessibility_weights: likewise.
+        denoiser_weights: likewise.
         n_symbols: V.
         head: which activity.
         schedule: of the denoiser, by default log-linear.

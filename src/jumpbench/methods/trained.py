@@ -20,7 +20,8 @@ class TrainedMethod(Method):
         network: what is trained.
         optimizer: parameters -> optimiser.
         rate: optimiser -> learning-rate schedule (see :mod:`jumpbench.methods.learning_rates`).
-        evaluation, seed: see :class:`~jumpbench.methods.base.Method`.
+        evaluation: see :class:`~jumpbench.methods.base.Method`.
+        seed: likewise.
         compile: compile the network's ``forward`` (``torch.compile``), in training and test; every
             new shape of a batch takes its time to compile.
     """

@@ -28,7 +28,8 @@ class VqTraining(TrainedMethod):
     Args:
         maximum: pixels are 0..maximum.
         commitment: weight of the second distance.
-        restart_every, restart_until: steps.
+        restart_every: steps between restarts of codes.
+        restart_until: last step with a restart.
         settings: of :class:`~jumpbench.methods.trained.TrainedMethod`.
     """
 

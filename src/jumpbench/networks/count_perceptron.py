@@ -15,7 +15,8 @@ class CountPerceptron(nn.Module):
 
     Args:
         shape: of one example, such as (30,) for a histogram of 30 bins.
-        hidden, layers: size and number of the hidden layers.
+        hidden: size of the hidden layers.
+        layers: their number.
         time: number of sine-cosine features of the index.
     """
 

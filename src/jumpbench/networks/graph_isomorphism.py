@@ -14,7 +14,8 @@ class GraphIsomorphism(nn.Module):
 
     Args:
         codes: C, kinds of nodes.
-        hidden, layers: width and rounds of messages.
+        hidden: width.
+        layers: rounds of messages.
     """
 
     def __init__(self, codes: int, hidden: int = 256, layers: int = 4) -> None:

@@ -9,7 +9,8 @@ class ImageClassifier(nn.Module):
     """Two 3 x 3 convolutions with pooling, a hidden layer of features, a linear layer of classes.
 
     Args:
-        channels, size: of the images (B, C, H, W), integers 0..maximum.
+        channels: C of the images (B, C, H, W), integers 0..maximum.
+        size: H = W.
         maximum: pixels are divided by it.
         classes: number of classes.
         width: channels of the first convolution, half of those of the second.

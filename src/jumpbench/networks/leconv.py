@@ -18,7 +18,9 @@ class LeConv(nn.Module):
     Args:
         length: D.
         n_states: N.
-        channels, kernel_sizes, readout_scale: of :class:`LocallyEquivariantConvolution`.
+        channels: see :class:`LocallyEquivariantConvolution`.
+        kernel_sizes: likewise.
+        readout_scale: likewise.
     """
 
     def __init__(

@@ -43,7 +43,10 @@ class ObjectScores(nn.Module):
     Args:
         encoder: ``(B, n, ...) -> (B, n, dim)``, object by object.
         dim: width of the tokens.
-        layers, heads, feedforward, dropout: of torch's post-norm encoder layers.
+        layers: number of torch's post-norm encoder layers.
+        heads: of their attention.
+        feedforward: their hidden width.
+        dropout: theirs.
         scope: which objects attend to which, one of the functions above.
     """
 

@@ -17,7 +17,8 @@ class ScoreConvolution(nn.Module):
         n_states: symbols N.
         size: side of the image, a multiple of 4; D = size^2.
         channels: at full size.
-        half, quarter: channels at half and at a quarter of the size, by default twice as many.
+        half: channels at half of the size, by default ``2 * channels``.
+        quarter: channels at a quarter of the size, by default the same.
         depth: blocks at a quarter of the size, where parameters cost least.
     """
 

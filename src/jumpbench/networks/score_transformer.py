@@ -18,7 +18,11 @@ class ScoreTransformer(nn.Module):
 
     Args:
         n_states: symbols N.
-        dim, layers, heads, feedforward, dropout: sizes of the blocks.
+        dim: width of the tokens.
+        layers: number of blocks.
+        heads: of the attention.
+        feedforward: hidden width of a block.
+        dropout: of a block.
         condition: width of the noise embedding.
         positions: with a number, that many learned absolute positions are added to the tokens
             besides the rotary ones, which alone leave absolute places to be inferred.

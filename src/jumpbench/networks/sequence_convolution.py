@@ -18,7 +18,8 @@ class SequenceConvolution(nn.Module):
 
     Args:
         n_states: symbols N.
-        channels, blocks: sizes.
+        channels: width.
+        blocks: their number.
         widest: greatest dilation.
     """
 

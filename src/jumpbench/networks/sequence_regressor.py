@@ -15,7 +15,8 @@ class SequenceRegressor(nn.Module):
     Args:
         outputs: activities or classes.
         n_states: symbols N.
-        channels, layers: sizes.
+        channels: width.
+        layers: residual convolutions.
         dropout: of the pooled features, in training.
     """
 

@@ -17,7 +17,8 @@ class VqAutoencoder(nn.Module):
     Args:
         channels: C.
         widths: channels of the levels, from full size down.
-        codes, dimension: number N and length of the code vectors.
+        codes: number N of the code vectors.
+        dimension: their length.
         blocks: residual blocks per level.
     """
 

@@ -37,8 +37,10 @@ def denoising_score_entropy(
         process: any process of independent sites.
         log_score: ``(..., D, N)``, log of the model's p_t(x_t with site i := v) / p_t(x_t). The
             entry at the current symbol has no weight.
-        x0, xt: clean and noised states ``(..., D)``.
-        noise, rate: sigma(t) and sigma'(t), broadcastable to ``(...)``.
+        x0: clean states ``(..., D)``.
+        xt: noised states, likewise.
+        noise: sigma(t), broadcastable to ``(...)``.
+        rate: sigma'(t), likewise.
     """
     ahead = process.transition(x0, noise, log_score.dtype)
     ratio = ahead / ahead.gather(-1, xt[..., None])

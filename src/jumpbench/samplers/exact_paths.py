@@ -27,7 +27,8 @@ def uniformisation(
     Args:
         rate_fn: (x (B, D), t (B,)) -> rates (B, D, N): every chain has its own time.
         x: initial states (B, D), not modified.
-        start, end: the interval, in either direction.
+        start: first time of the interval.
+        end: its last time, before or after ``start``.
         bound: at least the greatest sum of rates over sites and symbols, of any state and time.
         hooks: called at every candidate, with each chain's time (B,) and weight 1 / bound (B,), 0
             for waiting chains: sums of weight times a function are unbiased for its integral

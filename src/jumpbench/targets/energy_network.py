@@ -18,7 +18,8 @@ class EnergyNetwork(Target):
 
     Args:
         energy: the module; moved with :meth:`to`, in place.
-        length, n_states: of the states; by default those that the module names.
+        length: D, by default the module's own.
+        n_states: N, likewise.
 
     Raises:
         UserError: no sizes are known.

@@ -21,8 +21,9 @@ class LostUnits(nn.Module):
         network: inputs (B, ...) and indices k - 1 (B,) -> raw outputs (B, ...).
         grid: observation times.
         maximum: M.
-        input_scale, output_scale: 1 as published; M / 2 and more suit small networks. By time, an
-            ``output_scale`` of mean count / log 2 starts y (z = 0) at the mean of what is lost.
+        input_scale: 1 as published; M / 2 and more suit small networks.
+        output_scale: likewise. By time, mean count / log 2 starts y (z = 0) at the mean of what is
+            lost.
         output_by_time: see above.
     """
 

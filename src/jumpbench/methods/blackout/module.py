@@ -44,7 +44,9 @@ class Blackout(Method):
         keep: indices whose states are kept as ``extras["path"]`` of the first test batch.
         bernoulli_bound: the bound is that of Bernoulli steps (M = 1), not of Poisson leaps.
         bound_strata: times at which the bound is evaluated for one image, apart from t_1.
-        input_scale, output_scale, output_by_time: of the network.
+        input_scale: see :class:`~jumpbench.methods.blackout.model.LostUnits`.
+        output_scale: likewise.
+        output_by_time: likewise.
         dropout_in_sampling: leave dropout on while sampling, as the published notebooks do.
         compile: compile the network; batches must keep their shape.
         options: of :class:`~jumpbench.methods.base.Method`.

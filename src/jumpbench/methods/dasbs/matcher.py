@@ -30,7 +30,8 @@ class Matcher(nn.Module):
     (B, D) -> (B, D, N). The averaged weights are the only ones that simulate.
 
     Args:
-        length, n_states: of the target.
+        length: D of the target.
+        n_states: N of the target.
         network: builds the network from the two.
         optimizer: partial that takes the parameters.
         matching: how targets are made.

@@ -28,7 +28,8 @@ def adjoint_log_target(ratios: Tensor, pole: Tensor, at: Tensor) -> Tensor:
 
     Args:
         ratios: (B, 1, D, N), or (B, R, D, N), log-ratios at the pole.
-        pole, at: (B, 1, D) or (B, R, D).
+        pole: (B, 1, D) or (B, R, D).
+        at: likewise.
 
     Returns:
         (B, R, D, N); the entry at the current symbol of ``at`` means nothing.
@@ -53,7 +54,8 @@ def bregman(log_target: Tensor, log_output: Tensor, at: Tensor) -> Tensor:
     """Generalised Kullback-Leibler divergence a log(a/b) - a + b, averaged over sites and symbols.
 
     Args:
-        log_target, log_output: log a and log b, (..., D, N), broadcastable to each other.
+        log_target: log a, (..., D, N), broadcastable to log b.
+        log_output: log b, likewise.
         at: (..., D); the entries at its current symbols are left out.
 
     Returns:

@@ -37,10 +37,12 @@ class EnergyMethod(SeededNetworks):
 
     Args:
         energy: builds, from ``length`` and ``n_states``, the energy module.
-        length, n_states: of the states.
+        length: D of the states.
+        n_states: N of the states.
         z_samples: uniform states behind log Z.
-        kernel, kernel_steps: chains on the trained energy as a way of drawing, "chains", half of
-            them started at data; without a kernel there is no such way.
+        kernel: of chains on the trained energy as a way of drawing, "chains", half of them started
+            at data; without a kernel there is no such way.
+        kernel_steps: length of these chains.
         model_probes: numbers of the trained energy, such as the error of its couplings.
         kwargs: ``seed`` and ``evaluation``.
     """
@@ -54,7 +56,7 @@ class EnergyMethod(SeededNetworks):
         kernel: Kernel | None = None,
         kernel_steps: int = 50,
         model_probes: Sequence[Callable[[nn.Module], dict[str, float]]] = (),
-        **kwargs,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.length, self.n_states, self.z_samples = length, n_states, z_samples

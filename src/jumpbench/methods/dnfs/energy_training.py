@@ -36,8 +36,13 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
     Args:
         energy: builds the energy; if it has a ``penalty()``, that is added to its loss.
         network: builds the flow's network.
-        optimizer, energy_optimizer: partials that take the parameters.
-        n_steps, chains, stored, batch_size, clamp: of :class:`Learner`.
+        optimizer: partial that takes the flow's parameters.
+        energy_optimizer: partial that takes the energy's parameters.
+        n_steps: see :class:`Learner`.
+        chains: likewise.
+        stored: likewise.
+        batch_size: likewise.
+        clamp: likewise.
         flow_steps: optimiser steps of the flow a round.
         elbo_paths: reverse trajectories behind each evidence lower bound; 0 leaves it out.
         shown_times: at which states of the path are kept with the samples of "flow", as the extra

@@ -31,7 +31,9 @@ class LawsOfGraphs(SeededNetworks):
     Args:
         problem: graphs and beta to a law.
         graphs_per_rollout: training graphs at a time, at least 2.
-        beta_start, beta, warm_up: first and last inverse temperature, and the steps between.
+        beta_start: first inverse temperature.
+        beta: last inverse temperature.
+        warm_up: steps between the two.
         chains_per_graph: samples of each test graph.
         kwargs: ``seed`` and ``evaluation``.
     """
@@ -84,8 +86,11 @@ class GraphDNFS(LawsOfGraphs, FlowTraining):
         length: padded number of nodes, that of the data.
         network: builds, from ``length`` and ``n_states``, a network of states, times and graphs.
         optimizer: partial that takes the parameters.
-        n_steps, chains, stored, batch_size, clamp: of :class:`Learner`; the graphs of a roll-out
-            divide ``chains``.
+        n_steps: see :class:`Learner`.
+        chains: likewise; the graphs of a roll-out divide it.
+        stored: see :class:`Learner`.
+        batch_size: likewise.
+        clamp: likewise.
         refresh_every: optimiser steps between roll-outs.
         moves: by name, MCMC moves after every Euler step of the test stage, or None; each is a way
             of drawing.

@@ -36,7 +36,13 @@ class DNFS(FlowTraining, NetworkSampler):
         target: any :class:`~jumpbench.targets.base.Target`, or a module with its methods, whose
             parameters stay as they are.
         network: builds, from ``length`` and ``n_states``, a locally equivariant network.
-        n_steps, chains, stored, batch_size, clamp, estimate, keep_slopes: of :class:`Learner`.
+        n_steps: see :class:`Learner`.
+        chains: likewise.
+        stored: likewise.
+        batch_size: likewise.
+        clamp: likewise.
+        estimate: likewise.
+        keep_slopes: likewise.
         free_energy: builds the network of LEAPS for d/dt log Z_t, learnt jointly.
         refresh_every: optimiser steps between roll-outs.
         n_steps_test: time steps in the test stage; by default those of training.

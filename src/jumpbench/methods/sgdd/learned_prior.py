@@ -38,7 +38,8 @@ def learned_prior(
     Args:
         folder: of the run; its artifact ``network`` holds the weights.
         network: of the shape that was trained: states and noise -> log-scores.
-        process, schedule: those it was trained with.
+        process: that it was trained with.
+        schedule: likewise.
         problem: says the length D.
         compile: compile the network; every new shape of a batch takes its time to compile.
         options: see :class:`~jumpbench.methods.sgdd.prior.ScorePrior`.

@@ -174,7 +174,8 @@ class ScorePrior(Prior):
             the rest of the arithmetic is float32 at least. A module, such as a network, becomes
             part of the prior. States with more leading dimensions are flattened for it. For
             guidance by gradients it also takes weights (B, D, N) over symbols.
-        process, length: see :class:`Prior`.
+        process: see :class:`Prior`.
+        length: likewise.
         max_batch: states per call; larger batches are split. None: all at once.
         gradient: record a graph for automatic differentiation.
 

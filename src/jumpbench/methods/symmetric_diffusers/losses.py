@@ -76,7 +76,10 @@ def squared_distances(objects: Tensor) -> Tensor:
 
 
 def transition_distances(between: Tensor, earlier: Tensor, later: Tensor) -> Tensor:
-    """Distances (S, B, n, n) of X_0[earlier][i] to X_0[later][j], from those (B, n, n) of X_0."""
+    """Distances (S, B, n, n) of object i of ``earlier`` to j of ``later``, two orders of X_0.
+
+    ``between`` holds those (B, n, n) of X_0 itself.
+    """
     steps, _, n = earlier.shape
     spread = between.expand(steps, *between.shape)
     rows = spread.gather(2, earlier.unsqueeze(-1).expand(-1, -1, -1, n))

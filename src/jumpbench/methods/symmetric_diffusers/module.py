@@ -42,7 +42,8 @@ class SymmetricDiffuser(TrainedMethod):
         schedule: [0, t_1, ..., T].
         decoders: by name, each a way to draw: samples are its most probable lists, all its
             hypotheses are ``extras["tours"]``.
-        optimizer, rate: see :class:`~jumpbench.methods.trained.TrainedMethod`.
+        optimizer: see :class:`~jumpbench.methods.trained.TrainedMethod`.
+        rate: likewise.
         transitions: which steps of the batch's trajectories are trained.
         loss: of the scores of those steps.
         fixed: positions at the front that are never shuffled (1 for tours).

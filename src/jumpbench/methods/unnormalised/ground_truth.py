@@ -35,8 +35,9 @@ class GroundTruth(Chains):
         target: see :class:`Chains`.
         burn_in: sweeps before the first round.
         spacing: sweeps per kept configuration in the first round.
-        max_rhat, max_tau: the bounds. At 128 chains of 32 perfect draws R-hat scatters by about
-            0.003 around 1 and tau by about 0.07.
+        max_rhat: bound of R-hat. At 128 chains of 32 perfect draws it scatters by about 0.003
+            around 1.
+        max_tau: bound of tau, which then scatters by about 0.07.
         max_rounds: rounds before giving up.
         strict: whether giving up is an error; if not, ``converged`` is 0.
         kwargs: see :class:`Chains`.

@@ -13,8 +13,8 @@ def cluster_labels(right: Tensor, down: Tensor) -> tuple[Tensor, int]:
     """Labels of the clusters of open bonds, and a number that they all lie below.
 
     Args:
-        right, down: ``(B, L, L)`` bool, is the bond from a site to its right (lower) neighbour on
-            the torus open.
+        right: ``(B, L, L)`` bool, is the bond from a site to its right neighbour on the torus open.
+        down: likewise, to its lower neighbour.
 
     Returns:
         Labels ``(B, L, L)``, equal exactly at sites of the same cluster (never across chains),

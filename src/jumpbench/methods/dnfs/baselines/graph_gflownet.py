@@ -71,8 +71,12 @@ class GraphTrajectoryBalance(LawsOfGraphs):
     The paper's GFlowNet has the same steps and a forward-looking detailed balance.
 
     Args:
-        problem, graphs_per_rollout, beta_start, beta, warm_up, chains_per_graph: of
-            :class:`LawsOfGraphs`.
+        problem: see :class:`LawsOfGraphs`.
+        graphs_per_rollout: likewise.
+        beta_start: likewise.
+        beta: likewise.
+        warm_up: likewise.
+        chains_per_graph: likewise.
         network: builds, from ``codes``, logits of nodes.
         optimizer: partial that takes the parameters.
         chains: trajectories a step, an equal share for each graph, at least 2.

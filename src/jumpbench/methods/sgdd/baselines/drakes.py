@@ -35,10 +35,12 @@ class Drakes(TrainedMethod):
     Args:
         network: states, or weights over symbols, and noise -> log-scores (B, D, V + 1).
         weights: folder of the run that trained the model p_old; None: the network as it is.
-        process, schedule: those it was trained with.
+        process: that it was trained with.
+        schedule: likewise.
         problem: gives the reward; its ``beta`` has no say.
         kl_weight: alpha; 0 is the variant without KL.
-        steps, differentiated: of a sampled path, and how many of them gradients pass.
+        steps: of a sampled path.
+        differentiated: how many of them gradients pass.
         temperature: of the Gumbel softmax.
         batch_size: sequences a training step.
         settings: of :class:`~jumpbench.methods.trained.TrainedMethod`.

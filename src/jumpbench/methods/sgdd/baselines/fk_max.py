@@ -1,7 +1,7 @@
 """Feynman-Kac steering with the maximum potential (Singhal et al. 2025)."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -44,7 +44,7 @@ class FKMax(SMC):
         UserError: an interval below 1.
     """
 
-    def __init__(self, *args, interval: int = 1, **settings) -> None:
+    def __init__(self, *args: Any, interval: int = 1, **settings: Any) -> None:
         super().__init__(*args, **settings)
         if interval < 1:
             raise UserError(

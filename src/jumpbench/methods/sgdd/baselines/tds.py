@@ -1,6 +1,7 @@
 """Twisted SMC: proposals guided by gradients."""
 
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,7 +26,7 @@ class TDS(SMC):
 
     extra_calls = 1
 
-    def __init__(self, *args, scale: float = 1.0, **settings) -> None:
+    def __init__(self, *args: Any, scale: float = 1.0, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.scale = scale
 

@@ -15,7 +15,8 @@ class DesignProblem:
     Args:
         oracle: sequences (B, D), or weights (B, D, N) over symbols, -> activities (B, k).
         weights: folder of the run that trained it; None: as it is.
-        length, n_states: D and N.
+        length: D.
+        n_states: N.
         beta: strength of the guidance.
         head: which activity.
 

@@ -29,7 +29,8 @@ class GridPosterior(ABC):
 
     Args:
         length: number of sites D, at least 2.
-        n_states, width: of :func:`gaussian_grid`.
+        n_states: see :func:`gaussian_grid`.
+        width: likewise.
         observed: y_i of every site, in index units.
         sigma: noise scale; the likelihood's exponent is divided by sigma^2.
 

@@ -33,8 +33,10 @@ class DiffSort(OrderingBaseline):
 
     Args:
         network: lists ``(B, n, ...)`` -> scores ``(B, n)``, ascending in the true order.
-        steepness, comparators, sigmoid: of the sorting network. The default sigmoid is the one that
-            the public code of both methods runs (it parses another and does not pass it on).
+        steepness: of the sorting network.
+        comparators: likewise.
+        sigmoid: likewise; by default the one that the public code of both methods runs (it parses
+            another and does not pass it on).
         hard_weight: 0 for DiffSort; the loss weight of error-free DiffSort.
     """
 

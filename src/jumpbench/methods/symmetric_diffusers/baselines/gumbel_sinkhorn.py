@@ -27,7 +27,8 @@ class GumbelSinkhorn(OrderingBaseline):
     Args:
         network: lists ``(B, n, ...)`` -> log-alpha ``(B, n, n)``.
         temperature: tau of the samples.
-        n_samples, rounds: samples per list; Sinkhorn rounds.
+        n_samples: per list.
+        rounds: of Sinkhorn.
     """
 
     def __init__(
