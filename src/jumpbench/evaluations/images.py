@@ -2,6 +2,7 @@
 
 import math
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -148,6 +149,13 @@ class InceptionScores(Evaluation):
         self.weights = weights
         self.reset()
 
+    @staticmethod
+    def check_files(weights: str | None = None, **others: Any) -> None:
+        """Raises :class:`DataMissing`, before anything is trained, if the network is not here."""
+        if find_spec("torch_fidelity") is None:
+            raise _no_library("No module named 'torch_fidelity'")
+        INCEPTION.obtain(weights)
+
     def reset(self) -> None:
         self._images: list[Tensor] = []
 
@@ -199,7 +207,11 @@ def _inception_network(weights: str) -> Any:
     try:
         from torch_fidelity.feature_extractor_inceptionv3 import FeatureExtractorInceptionV3
     except ImportError as error:
-        raise DataMissing(
-            f"FID and Inception score need torch-fidelity ({error}); install the extra 'fid'"
-        ) from None
+        raise _no_library(str(error)) from None
     return FeatureExtractorInceptionV3("inception", ["2048", "logits_unbiased"], weights)
+
+
+def _no_library(why: str) -> DataMissing:
+    return DataMissing(
+        f"FID and Inception score need torch-fidelity ({why}); install the extra 'fid'"
+    )

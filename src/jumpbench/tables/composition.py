@@ -58,19 +58,22 @@ def copied_nodes(config: dict[str, Any], keys: Sequence[str], experiment: str) -
 
     Formulas (``${target.size}``) are replaced by their values, except those that speak of copied
     nodes, of ``needs`` or of ``seed``: the run that gets them has these too, so that a change made
-    to the copy (``target.beta=0.28``) reaches everything that is computed from it.
+    to the copy (``target.beta=0.28``) reaches everything that is computed from it. ``KEY?`` is
+    copied where it is set.
 
     Raises:
         UserError: the run has no such node.
     """
-    kept = (*keys, "needs", "seed")
+    kept = (*(key.removesuffix("?") for key in keys), "needs", "seed")
     nodes = {}
-    for key in keys:
+    for name, key in zip(keys, kept, strict=False):
         *above, last = key.split(".")
         where: Any = config
-        for name in above:
-            where = where.get(name) if isinstance(where, dict) else None
+        for part in above:
+            where = where.get(part) if isinstance(where, dict) else None
         if not isinstance(where, dict) or where.get(last) is None:
+            if name.endswith("?"):
+                continue
             known = where if isinstance(where, dict) else ()
             raise UserError(
                 f"experiment {experiment}: copy: {no_such('node', key, map(str, known))}"

@@ -184,8 +184,8 @@ def _need(
     ):
         raise UserError(
             f"experiment {experiment}: needs.{key} must have experiment, and may have the lists "
-            "copy (nodes of this run) or without (groups of this run's overrides that it does not "
-            "get), and overrides"
+            "copy (nodes of this run; KEY? where it is set) or without (groups of this run's "
+            "overrides that it does not get), and overrides"
         )
     changes = tuple(map(str, wanted.get("overrides") or ()))
     if "without" in wanted:

@@ -22,7 +22,8 @@ def check_signatures(config: Mapping[str, Any]) -> None:
 
     Raises:
         UserError: a class that cannot be imported, or that no configuration may call; an argument
-            that is unknown, missing, or of another type than its annotation says.
+            that is unknown, missing, or of another type than its annotation says; or what the
+            ``check_files`` of such a class raises, given the node's plain values.
     """
     parts = {k: config.get(k) for k in ("data", "method", "evaluation", "trainer", "logger")}
     # What is null for the trainer is left to Lightning.
@@ -31,6 +32,8 @@ def check_signatures(config: Mapping[str, Any]) -> None:
         function = called(node, place)
         if node["_target_"] not in GETTERS:
             _check_call(function, place, node)
+            if check_files := getattr(function, "check_files", None):
+                check_files(**{k: v for k, v in node.items() if not k.startswith("_")})
 
 
 def arguments_of(node: Any) -> frozenset[str]:
