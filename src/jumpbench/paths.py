@@ -9,6 +9,24 @@ from jumpbench.errors import UserError
 _PACKAGE = Path(__file__).resolve().parent
 
 
+def named_folder(variable: str, text: str) -> Path:
+    """The folder that an environment variable names, taken literally but for a leading ``~``.
+
+    Raises:
+        UserError: there can be none of that name.
+    """
+    path = Path(text)
+    long = "give one of at most 3000 letters in all, and of at most 255 letters each folder"
+    if len(os.fsencode(text)) > 3000 or any(len(os.fsencode(p)) > 255 for p in path.parts):
+        raise UserError(f"{variable}={text[:40]}... is too long a name: {long}")
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        user = path.parts[0][1:]
+        why = f"there is no user '{user}'" if user else "this user has no home"
+        raise UserError(f"{variable}={text[:80]}: {why}; give the folder in full") from None
+
+
 def checkout() -> Path | None:
     """The source checkout this package is imported from, or None when installed from a wheel."""
     root = _PACKAGE.parents[1]
@@ -80,14 +98,15 @@ def table_file(table_id: str, below: Path | None = None) -> Path | None:
         files.append(sweep_file(table_id))
     if below is not None and (taken := below.resolve()) in (found := [f.resolve() for f in files]):
         files = files[found.index(taken) + 1 :]
-    return next((file for file in files if file.is_file()), None)
+    return next((file for file in files if os.path.isfile(file)), None)
 
 
 def _own_folders(variable: str) -> list[Path]:
     named = os.environ.get(variable, "").split(os.pathsep)
-    folders = [Path(name.strip()).expanduser().resolve() for name in named if name.strip()]
+    names = [name.strip() for name in named if name.strip()]
+    folders = [Path(os.path.realpath(named_folder(variable, name))) for name in names]
     for folder in folders:
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             raise UserError(
                 f"{variable}: there is no folder {folder}; make it, or unset {variable}"
             )
@@ -98,7 +117,7 @@ def outputs_root() -> Path:
     """``JUMPBENCH_OUTPUTS``, else ``outputs/`` in the checkout or in the working folder."""
     own = os.environ.get("JUMPBENCH_OUTPUTS")
     if own:
-        return Path(own).expanduser().resolve()
+        return Path(os.path.realpath(named_folder("JUMPBENCH_OUTPUTS", own)))
     return (checkout() or Path.cwd()) / "outputs"
 
 

@@ -210,3 +210,10 @@ def write_project(folder: Path) -> None:
 def table_json(project: Path, scale: str = "smoke", outputs: str = "outputs") -> dict:
     """The coins' ``table.json``."""
     return json.loads((project / outputs / "tables/toy/coins" / scale / "table.json").read_text())
+
+
+def reads_all(filled):
+    """A figure that reads every finished run."""
+    for row in filled.rows:
+        for column in filled.columns:
+            filled.metrics(row, column)

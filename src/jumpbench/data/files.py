@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from jumpbench.errors import DataCorrupt, DataMissing
-from jumpbench.paths import checkout
+from jumpbench.errors import DataCorrupt, DataMissing, UserError
+from jumpbench.paths import checkout, named_folder
 
 SUFFIXES = ("", ".gz", ".xz")
 DOWNLOAD_TIMEOUT_SECONDS = 30.0
@@ -43,9 +43,17 @@ class DataFile:
 
 
 def data_root(root: str | Path | None = None) -> Path:
-    """``root``, else ``JUMPBENCH_DATA``, else ``data/`` of the checkout or the working folder."""
-    default = (checkout() or Path()) / "data"
-    return Path(root or os.environ.get("JUMPBENCH_DATA") or default).expanduser()
+    """``root``, else ``JUMPBENCH_DATA``, else ``data/`` of the checkout or the working folder.
+
+    Raises:
+        UserError: ``JUMPBENCH_DATA`` is no folder, or no name of one.
+    """
+    if not root and (own := os.environ.get("JUMPBENCH_DATA")):
+        folder = named_folder("JUMPBENCH_DATA", own)
+        if os.path.exists(folder) and not os.path.isdir(folder):
+            raise UserError(f"JUMPBENCH_DATA={own} is no folder; give the one that holds datasets")
+        return folder
+    return Path(root or (checkout() or Path()) / "data").expanduser()
 
 
 def find(dataset: str, candidates: Sequence[str], root: str | Path | None = None) -> Path:

@@ -105,6 +105,9 @@ def attempt(job: Job, watch: Any = None) -> Ended:
             ended = _make(job, watch)
     except Timeout:
         return Ended(Outcome.HELD)
+    except PermissionError as error:  # of its lock: a folder of somebody else
+        why = f"cannot make {job.folder}: {error.strerror}; set JUMPBENCH_OUTPUTS to another folder"
+        return Ended(Outcome.FAILED, why)
     except UserError as error:
         record_failure(job.folder, type(error).__name__, str(error))
         return Ended(Outcome.FAILED, str(error))
@@ -115,7 +118,7 @@ def attempt(job: Job, watch: Any = None) -> Ended:
 
 def was_killed(folder: Path) -> bool:
     """Whether the last attempt ended without a word, such as by the system for lack of memory."""
-    return (folder / "begun.json").exists()
+    return os.path.exists(folder / "begun.json")
 
 
 def forget(folders: Sequence[Path]) -> None:
@@ -205,4 +208,4 @@ def tell_progress(folder: Path, watch: Any) -> None:
 
 
 def _labelled(folder: Path) -> bool:
-    return (folder / "labels.json").is_file()
+    return os.path.isfile(folder / "labels.json")

@@ -3,6 +3,7 @@
 import ast
 import functools
 import hashlib
+import re
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -22,8 +23,9 @@ def is_outdated(config: dict[str, Any], origin: dict[str, Any]) -> bool:
     """
     parts = [config.get(key) for key in ("data", "method", "evaluation")]
     files = frozenset().union(*(imported(module) for module in targets(parts)))
-    commit, then = origin.get("commit"), origin.get("edited") or {}
-    return bool(commit and files) and _changed_since(str(commit), files, tuple(then.items()))
+    commit, then = str(origin.get("commit")), origin.get("edited") or {}
+    known = re.fullmatch("[0-9a-f]{7,64}", commit)  # anything else could be an option of git
+    return bool(known and files) and _changed_since(commit, files, tuple(then.items()))
 
 
 def edited(root: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ override is applied to the result, from left to right.
 """
 
 import functools
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,8 @@ def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
     except yaml.YAMLError as error:
         raise UserError(f"experiment {experiment}: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise UserError(f"experiment {experiment}: a value contains itself (an alias)") from None
 
 
 @functools.cache
@@ -180,7 +183,7 @@ def _single(experiment: str, text: str) -> Override:
 
 @functools.cache
 def _is_group(name: str) -> bool:
-    return any((root / name).is_dir() for root in conf_dirs())
+    return any(os.path.isdir(root / name) for root in conf_dirs())
 
 
 def _chooses_group(override: Override) -> bool:

@@ -5,6 +5,7 @@ import copy
 import functools
 import hashlib
 import io
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,7 +36,7 @@ class ConfFolder(ConfigSource):
         return ConfigResult(self.provider, self.full_path(), *copy.deepcopy(known))
 
     def is_group(self, config_path: str) -> bool:
-        return Path(self.path, config_path).is_dir()
+        return os.path.isdir(Path(self.path, config_path))
 
     def is_config(self, config_path: str) -> bool:
         return _is_file(Path(self.path, self._normalize_file_name(config_path)))
@@ -78,7 +79,7 @@ def forget() -> None:
 
 @functools.cache
 def _is_file(file: Path) -> bool:
-    return file.is_file()
+    return os.path.isfile(file)  # also of a name that is too long
 
 
 @functools.cache

@@ -15,6 +15,7 @@ from typing import Any
 
 from jumpbench.errors import UserError, innermost
 from jumpbench.files import disk_errors, disk_is_full, full_disk, make_folder, write_atomic
+from jumpbench.tables.identity import check_seed
 from jumpbench.tables.provenance import note_code, provenance
 from jumpbench.tables.runlog import logging_to
 from jumpbench.tables.store import plain, run_hash, write_config, write_json
@@ -108,7 +109,8 @@ class _RunJob:
                 "trainer.accelerator=gpu, but torch sees no GPU here; "
                 "use trainer.accelerator=cpu, or a CUDA build of torch"
             )
-        _seed(seed_everything, self.config["seed"])
+        check_seed(self.config["seed"])
+        seed_everything(self.config["seed"], workers=True, verbose=False)
         data = data_settings(self.config)
         self.data = construct(data, "data") if data else None
         self.method = construct(self.config["method"], "method")
@@ -204,12 +206,6 @@ class _RunJob:
         write_json(self.folder / "metrics.json", finished)
         self.method.shards.remove()
         keep_last_only(self.folder / "checkpoints")
-
-
-def _seed(seed_everything: Any, seed: Any) -> None:
-    if not isinstance(seed, int) or not 0 <= seed < 2**32:
-        raise UserError(f"seed={seed}: give a whole number from 0 to {2**32 - 1}")
-    seed_everything(seed, workers=True, verbose=False)
 
 
 def _recorded(folder: Path, error: Exception) -> Exception:

@@ -127,12 +127,13 @@ def draw(
         try:
             made = [folder / f"{name}{suffix}" for suffix in formats]
             drawn = _drawn(filled, made, function, arguments)
-        except UserError:
-            raise
+        except _DiskRefuses as error:
+            raise error.told from None
         except Exception as error:  # whatever a figure function or a damaged file raises
             failed = True
             cause = innermost(error)
-            words = visible(f"{type(cause).__name__}: {cause}".splitlines()[0])
+            kind = "" if isinstance(cause, UserError) else f"{type(cause).__name__}: "
+            words = visible(f"{kind}{cause}".splitlines()[0])
             print(f"figure '{name}' of {filled.table.id} is not drawn: {words}", file=sys.stderr)
             continue
         if drawn:
@@ -141,6 +142,13 @@ def draw(
     if paths and not failed:
         write_json(stamp, content)
     return paths
+
+
+class _DiskRefuses(Exception):
+    """A figure that was drawn cannot be written: no other one can be, either."""
+
+    def __init__(self, told: UserError) -> None:
+        self.told = told
 
 
 def _drawn(
@@ -159,7 +167,10 @@ def _drawn(
         buffer = io.BytesIO()
         figure.savefig(buffer, format=file.suffix[1:], dpi=150, bbox_inches="tight")
         figure.set_layout_engine("none")  # places are found once for all files
-        write_atomic(file, buffer.getvalue())
+        try:
+            write_atomic(file, buffer.getvalue())
+        except UserError as error:
+            raise _DiskRefuses(error) from None
     plt.close(figure)
     return True
 

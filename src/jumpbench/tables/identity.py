@@ -4,6 +4,8 @@ import hashlib
 import json
 from typing import Any
 
+from jumpbench.errors import UserError
+
 # The nodes of a configuration that decide a run's result. Everything else (settings tables, names,
 # unused groups, loggers, resources) may change without making another run of it.
 DECIDING = ("data", "method", "evaluation", "trainer", "stages", "seed", "needs", "budget")
@@ -43,6 +45,27 @@ def identity(config: dict[str, Any]) -> str:
             kept[key] = value
     text = json.dumps(kept, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+LONGEST_NAME = 200
+
+
+def check_name_and_seed(config: dict[str, Any]) -> None:
+    """Whether a run can be called what its configuration says, and its generators have that seed.
+
+    Raises:
+        UserError: it cannot.
+    """
+    name = config.get("name")
+    if not isinstance(name, str | int | float) or len(str(name)) > LONGEST_NAME:
+        raise UserError(f"name={str(name)[:40]}: give a name of at most {LONGEST_NAME} letters")
+    check_seed(config.get("seed"))
+
+
+def check_seed(seed: Any) -> None:
+    """Raises :class:`UserError` unless it is one of Lightning's ``seed_everything``."""
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**32:
+        raise UserError(f"seed={str(seed)[:40]}: give a whole number from 0 to {2**32 - 1}")
 
 
 def is_anonymous(override: str) -> bool:

@@ -1,6 +1,7 @@
 """``jumpbench list``, ``status``, ``run`` and ``data``: what there is, what is done, one run."""
 
 import contextlib
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -167,8 +168,10 @@ def print_status(table_id: str, selection: Selection, as_json: bool = False) -> 
 def print_data(names: Sequence[str]) -> bool:
     """Verify (and where possible fetch) the named datasets, all if none is named."""
     from jumpbench.data.catalog import datasets
+    from jumpbench.data.files import data_root
 
     known = datasets()
+    data_root()  # one that cannot be is told once
     for name in names:
         if name not in known:
             raise no_such("dataset", name, list(known))
@@ -177,6 +180,7 @@ def print_data(names: Sequence[str]) -> bool:
         dataset = known[name]
         used = f" (used by {', '.join(dataset.used_by)})" if dataset.used_by else ""
         out.print(words(out, f"{name}: {dataset.about}{used}"), soft_wrap=True)
+        print(f"reading {name} ...", file=sys.stderr, flush=True)
         try:
             state, style = dataset.verify(), "green"
         except UserError as error:

@@ -25,7 +25,7 @@ from jumpbench.tables.composition import (
 )
 from jumpbench.tables.constructors import check_allowed
 from jumpbench.tables.formulas import resolved, resolved_but
-from jumpbench.tables.identity import identity, is_anonymous
+from jumpbench.tables.identity import check_name_and_seed, identity, is_anonymous
 from jumpbench.tables.ignored_rates import refuse_ignored_rates
 from jumpbench.tables.values import explained
 
@@ -149,6 +149,7 @@ def _plan(
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
     try:
         check_allowed(plain)
+        check_name_and_seed(plain)
         if asked is not None:
             refuse_ignored_rates(config, plain, asked.keys(experiment))
     except UserError as error:

@@ -1,6 +1,7 @@
 """``jumpbench experiments`` and ``plan``: what could be run, what a table would run."""
 
 import contextlib
+import os
 from collections import Counter
 from collections.abc import Sequence
 
@@ -28,7 +29,8 @@ def print_experiments() -> None:
 def about(experiment: str) -> str:
     """The first comment of the experiment's file, else what it composes."""
     files = [folder / "experiment" / f"{experiment}.yaml" for folder in conf_dirs()]
-    text = next((file.read_text(encoding="utf-8") for file in files if file.is_file()), "")
+    file = next(filter(os.path.isfile, files), None)
+    text = file.read_text(encoding="utf-8", errors="replace") if file else ""
     for line in text.splitlines():
         if line.startswith("#") and "@package" not in line:
             return line.strip("# ").rstrip(".")

@@ -3,7 +3,8 @@
 import hashlib
 import http.server
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +39,31 @@ def write_page(stamp: str = "") -> Path:
     """
     damaged: list[tuple[str, str]] = []
     out = console(stderr=True)
-    quiet = bool(stamp) or not out.is_terminal
-    names = track(shown(), "tables", console=out, transient=True, disable=quiet)
+    names: Iterable[str] = shown()
+    if out.is_terminal and not stamp:
+        names = track(names, "tables", console=out, transient=True)
+    elif not stamp:
+        names = _told(list(names))
     tables = [found for name in names if (found := _variants(name, damaged))]
     if not tables and not damaged:
         raise UserError("no table has been made yet; make one with: jumpbench table SLUG/TABLE")
     path = page_file()
     write_atomic(path, to_page(tables, damaged=damaged, stamp=stamp))
     return path
+
+
+TOLD_SECONDS = 5.0
+
+
+def _told(names: Sequence[str]) -> Iterator[str]:
+    """The tables, one after the other; how far they are, where no bar can say it."""
+    count, told = f"{len(names)} table{'s'[: len(names) != 1]}", time.monotonic()
+    print(f"report: {count}; figures that are not yet drawn are drawn", file=sys.stderr, flush=True)
+    for done, name in enumerate(names):
+        if time.monotonic() - told >= TOLD_SECONDS:
+            told = time.monotonic()
+            print(f"report: {done} of {count}", file=sys.stderr, flush=True)
+        yield name
 
 
 def shown() -> list[str]:
@@ -129,7 +147,7 @@ class _Follow(http.server.BaseHTTPRequestHandler):
                 write_page(now)
                 _Follow.shown = now
             return self._answer(page_file().read_bytes(), "text/html; charset=utf-8")
-        except (UserError, FileNotFoundError) as error:
+        except (UserError, OSError) as error:
             return self._answer(f"{error}\n".encode(), "text/plain; charset=utf-8", 503)
 
     def _answer(self, body: bytes, kind: str, status: int = 200) -> None:

@@ -25,7 +25,7 @@ from jumpbench.tables.plan import Run
 from jumpbench.tables.progress import Terminal
 from jumpbench.tables.provenance import code_version, now, versions
 from jumpbench.tables.render import FORMATS, write_all
-from jumpbench.tables.run_seconds import measured_seconds
+from jumpbench.tables.run_seconds import measured_seconds, wall_seconds
 from jumpbench.tables.spec import Table, load
 from jumpbench.tables.store import read_json, read_metrics
 
@@ -187,9 +187,9 @@ class Reproduction:
                 device = f"{machine['gpu']}, " if machine.get("gpu") else ""
                 hardware[f"{device}{machine['cpu']}, {one['threads']} threads"] = None
                 commits[_version(one)] = None
-                seconds += float(one["wall_seconds"])
                 if final and is_outdated(run.config, one):
                     outdated.append(run.id)
+                seconds += wall_seconds(one)
         return {
             "hardware": list(hardware), "run_commits": list(commits), "n_runs": len(runs),
             "outdated_runs": outdated, "run_seconds": round(seconds, 1),

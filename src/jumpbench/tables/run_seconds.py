@@ -1,8 +1,10 @@
 """How long runs take: what a record says of its rows, and what that means for runs to come."""
 
 import contextlib
+import math
+import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
@@ -43,9 +45,9 @@ def measured_seconds(grid: Iterable[GridCell]) -> list[dict[str, Any]]:
     seconds: dict[tuple[Place, int | None], list[float]] = {}
     for place, run in places(grid).values():
         file = run.folder / "provenance.json"
-        if file.is_file():
+        if os.path.isfile(file):
             with contextlib.suppress(*_DAMAGED):
-                one = float(read_json(file, "delete it")["wall_seconds"])
+                one = wall_seconds(read_json(file, "delete it"))
                 seconds.setdefault((place, steps_of(run)), []).append(one)
     return [
         {
@@ -54,6 +56,18 @@ def measured_seconds(grid: Iterable[GridCell]) -> list[dict[str, Any]]:
         }
         for (place, steps), each in seconds.items()
     ]  # fmt: skip
+
+
+def wall_seconds(provenance: Mapping[str, Any]) -> float:
+    """Seconds that a run took.
+
+    Raises:
+        ValueError: its provenance holds something else.
+    """
+    seconds = float(provenance["wall_seconds"])
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"wall_seconds={seconds}")
+    return seconds
 
 
 def steps_of(run: Run) -> int | None:

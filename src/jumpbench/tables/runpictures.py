@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import math
+import os
 import pickle
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,7 +28,7 @@ def trained_runs(folder: Path, seen: set[Path] | None = None) -> Iterator[Path]:
     for need in _needed(folder):
         if need not in seen and len(seen) < MOST_NEEDS:  # a damaged one may need itself
             yield from trained_runs(need, seen)
-    if (folder / "training" / "metrics.csv").is_file():
+    if os.path.isfile(folder / "training" / "metrics.csv"):
         yield folder
 
 
@@ -81,7 +82,7 @@ def sparkline(points: Sequence[tuple[float, float]], width: int = 220, height: i
 def samples_picture(run: Path) -> Path | None:
     """``figures/samples.png`` of a run with ``samples.pt``: drawn once, None if there are none."""
     source, picture = run / "samples.pt", run / "figures" / "samples.png"
-    if not source.is_file() or picture.parent.is_symlink():
+    if not os.access(source, os.R_OK) or not source.is_file() or picture.parent.is_symlink():
         return None
     if picture.is_file() and picture.stat().st_mtime >= source.stat().st_mtime:
         return picture

@@ -14,6 +14,7 @@ overrides after it still win, which they would not over a Hydra group)::
 
 import functools
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -48,7 +49,8 @@ def expanded(overrides: Iterable[str]) -> list[str]:
 def _located(name: str) -> Path:
     folders = [folder / "scale" for folder in conf_dirs()]
     for folder in folders:
-        if (path := folder / f"{name}.yaml").is_file() and path.resolve().is_relative_to(folder):
+        path = folder / f"{name}.yaml"
+        if os.path.isfile(path) and path.resolve().is_relative_to(folder):
             return path
     known = [str(p.relative_to(f).with_suffix("")) for f in folders for p in f.rglob("*.yaml")]
     raise no_such("file of conf/scale", name, sorted(known))
@@ -64,7 +66,10 @@ def _read(path: Path, changed: int) -> tuple[str, ...]:
     if not isinstance(content, dict):
         raise UserError(f"{path}: a scale file is a mapping of configuration keys")
     choices = content.pop("defaults", None) or []
-    return (*_choices(choices, path), *_flat(content, "", path))
+    try:
+        return (*_choices(choices, path), *_flat(content, "", path))
+    except RecursionError:
+        raise UserError(f"{path}: a value contains itself (an alias)") from None
 
 
 def _from_file(path: Path) -> tuple[str, ...]:

@@ -67,9 +67,13 @@ def load(table_id: str) -> Table:
     return parse(table_id, path)
 
 
-def parse(table_id: str, path: Path) -> Table:
-    """Read the table file at ``path``, and the one that it extends."""
-    raw, lines = _read(table_id, path, ())
+def parse(table_id: str, path: Path, text: str | None = None) -> Table:
+    """Read the table file at ``path``, and the one that it extends; ``text``: what it will hold.
+
+    Raises:
+        UserError: as :func:`load`.
+    """
+    raw, lines = _read(table_id, path, (), text)
     try:
         table = _table(table_id, raw, path)
         check_names(table, Malformed)
@@ -78,10 +82,15 @@ def parse(table_id: str, path: Path) -> Table:
     return table
 
 
-def _read(table_id: str, path: Path, extending: tuple[Path, ...]) -> tuple[dict[str, Any], Lines]:
+def _read(
+    table_id: str, path: Path, extending: tuple[Path, ...], text: str | None = None
+) -> tuple[dict[str, Any], Lines]:
     """Plain values of a file on top of those that it extends, and where its own stand."""
     try:
-        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=_LOADER)
+        text = path.read_text(encoding="utf-8") if text is None else text
+        node = yaml.compose(text, Loader=_LOADER)
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f" line {mark.line + 1}" if mark else ""
@@ -109,6 +118,8 @@ def _read(table_id: str, path: Path, extending: tuple[Path, ...]) -> tuple[dict[
         return extended(base, raw, lines, Malformed)
     except Malformed as error:
         raise _told(error, path, lines) from None
+    except RecursionError:
+        raise UserError(f"{path}: a value contains itself (an alias)") from None
 
 
 def _told(error: Malformed, path: Path, lines: Lines) -> UserError:

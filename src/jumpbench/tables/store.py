@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,15 @@ def write_json(path: Path, value: Any) -> None:
 
 def read_json(path: Path, remedy: str) -> Any:
     """Parsed json, or one line that names the damaged file and the remedy."""
-    if path.exists() and not path.is_file():  # a pipe would be waited for
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe would be waited for
         raise UserError(f"{path} is damaged (not a regular file); {remedy}")
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, UnicodeDecodeError, RecursionError):
+        text = path.read_text(encoding="utf-8")
+        value = json.loads(text)
+        if "\\ud" in text.lower():  # half a letter, which no file can hold
+            json.dumps(value, ensure_ascii=False).encode()
+        return value
+    except (ValueError, RecursionError):
         raise UserError(f"{path} is damaged (not whole json); {remedy}") from None
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from None
@@ -81,6 +86,9 @@ def read_config(folder: Path) -> dict[str, Any]:
     return {str(key): value for key, value in config.items()}
 
 
+_OTHERS = "ask its owner to let you, or set JUMPBENCH_OUTPUTS to a folder of your own"
+
+
 def read_metrics(folder: Path) -> dict[str, Any] | None:
     """The record of a finished run, or None if it has not finished.
 
@@ -88,8 +96,11 @@ def read_metrics(folder: Path) -> dict[str, Any] | None:
         UserError: the file is there and is not what a finished run writes.
     """
     path = folder / "metrics.json"
-    if not path.exists():
-        return None
+    try:
+        if not path.exists():
+            return None
+    except OSError as error:  # a folder of somebody else
+        raise UserError(f"cannot read {path}: {error.strerror}; {_OTHERS}") from None
     if not path.is_file():
         raise UserError(f"{path} is no file; remove it and call again")
     remedy = "delete it and call again, and the run is made anew from its last checkpoint"
@@ -153,7 +164,7 @@ def record_failure(folder: Path, kind: str, message: str) -> None:
 def read_failure(folder: Path) -> str | None:
     """Why the last attempt at this run failed, or None."""
     path = folder / "error.json"
-    if not path.is_file():
+    if not os.path.isfile(path):
         return None
     with contextlib.suppress(ValueError, OSError, TypeError, KeyError):
         return str(json.loads(path.read_text())["message"])
@@ -174,7 +185,7 @@ def run_lock(folder: Path) -> FileLock:
 
 def is_running(folder: Path) -> bool:
     """Whether some process holds the run's lock now."""
-    if not (folder / ".lock").exists():
+    if not os.path.exists(folder / ".lock"):
         return False
     try:
         with run_lock(folder).acquire(timeout=0):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import yaml
+from hydra.core.override_parser.types import ValueType
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
@@ -22,7 +23,7 @@ from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.plan import plan_run
 from jumpbench.tables.reproduction import reproduce
 from jumpbench.tables.scalefiles import expanded
-from jumpbench.tables.spec import available, load
+from jumpbench.tables.spec import available, load, parse
 from jumpbench.tables.unread import refuse_unread
 
 SCALE = "small"
@@ -63,6 +64,7 @@ def sweep(
     identity = hashlib.sha256(repr((experiment, swept, fixed, names)).encode()).hexdigest()[:8]
     table_id = f"{SWEEP}/{re.sub(r'[^A-Za-z0-9]+', '-', experiment)}-{identity}"
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
+    parse(table_id, sweep_file(table_id), text)  # nor one that could not be read again
     write_atomic(sweep_file(table_id), text)
     return reproduce(table_id, Selection(SCALE, seeds, overrides=here), launcher, fresh)
 
@@ -76,10 +78,15 @@ def split(experiment: str, overrides: Sequence[str]) -> tuple[dict[str, list[str
         if not override.is_sweep_override():
             fixed.append(text)
             continue
-        if not override.is_discrete_sweep():
+        pattern = override.value_type is ValueType.GLOB_CHOICE_SWEEP
+        if not override.is_discrete_sweep() or pattern or override.is_delete():
             raise UserError(f"{text[:60]}: give the values, separated by commas")
-        key = override.get_key_element()
-        swept[key] = [f"{key}={value}" for value in override.sweep_string_iterator()]
+        key, values = override.get_key_element(), list(override.sweep_string_iterator())
+        if key in swept:
+            raise UserError(f"{key} is swept twice; give all its values at once")
+        if twice := next((value for value in values if values.count(value) > 1), None):
+            raise UserError(f"{text[:60]}: {twice[:40]} stands twice")
+        swept[key] = [f"{key}={value}" for value in values]
     return swept, fixed
 
 

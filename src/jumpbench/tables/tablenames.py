@@ -9,7 +9,7 @@ from jumpbench.tables.checks import Place
 from jumpbench.tables.language import Claim, Table
 
 Wrong = Callable[[tuple, str], Exception]
-_FIGURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_FIGURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 
 
 def check_names(table: Table, wrong: Wrong) -> None:
@@ -48,7 +48,9 @@ class _Names:
         for i, figure in enumerate(self.table.figures or ()):
             name = figure.get("name", "figure")
             if not isinstance(name, str) or not _FIGURE_NAME.fullmatch(name):
-                what = f"figure name {name!r}: letters, digits and ._+- only, it names a file"
+                what = (
+                    f"figure name {name!r}: at most 100 letters, digits and ._+-, it names a file"
+                )
                 raise self.wrong(("figures", i, "name"), what)
         ids = [claim.id for claim in self.table.claims]
         for i, claim in enumerate(self.table.claims):

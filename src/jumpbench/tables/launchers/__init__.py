@@ -93,7 +93,10 @@ def _value(name: str, text: str, kind: Any) -> Any:
     allowed = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
     if str in allowed:
         return text
-    value = yaml.safe_load(text)
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        value = None
     if type(value) in allowed or (float in allowed and type(value) is int):
         return value
     words = {bool: "true or false", int: "a whole number", float: "a number"}

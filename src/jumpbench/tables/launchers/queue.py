@@ -55,13 +55,16 @@ QUEUE = Queue()
 
 def queued_as(folder: Path) -> str | None:
     """The state of the job that makes the run in ``folder``; None if there is none, or it ended."""
-    return QUEUE.state(job_of(folder).get("id")) if (folder / JOB).exists() else None
+    return QUEUE.state(job_of(folder).get("id"))
 
 
 def job_of(folder: Path) -> dict[str, Any]:
-    """``id`` and ``log`` of the last job that was submitted for a run; empty if there is none."""
-    with contextlib.suppress(UserError, AttributeError):
-        return dict(read_json(folder / JOB, "delete it"))
+    """``id`` and ``log`` of the last job that was submitted for a run; empty if there is none, or
+    its file holds something else."""
+    with contextlib.suppress(UserError):
+        job = read_json(folder / JOB, "delete it")
+        if isinstance(job, dict) and isinstance(job.get("id"), str):
+            return job
     return {}
 
 
