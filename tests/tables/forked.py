@@ -45,8 +45,8 @@ def _child(arguments: Sequence[str], before: Callable | None, out: Path, err: Pa
         os.setsid()
         for number, path in ((1, out), (2, err)):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), number)
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
         if before is not None:
             before()
         status = main(arguments)
