@@ -64,6 +64,23 @@ def test_the_page_stands_alone_and_knows_where_numbers_come_from(project, toy_pa
     assert fair["command"].endswith("toy/coins scale=small rows=fair 'columns=small n'")
 
 
+def labels(page: str) -> list[str]:
+    return re.findall(r'<article data-label="(.*?)"', page)
+
+
+def test_what_is_whole_stands_before_what_is_a_part(project, toy_page):
+    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    assert main(["table", "toy/coins", "scale=small"]) == 0
+    assert main(["report", "--record", "toy/coins", "scale=small"]) == 0
+    assert main(["table", "toy/coins", "scale=paper", "rows=walk"]) == 0  # 1 of 5 cells
+    assert labels(toy_page()) == ["small", "small, recorded", "smoke", "paper"]
+    (project / "outputs/tables/toy/coins/small/table.json").unlink()
+    shutil.rmtree(project / "outputs/runs")
+    walk = ["table", "toy/coins", "scale=small", "rows=walk"]
+    assert main(walk) == 0  # a part, where the whole is recorded
+    assert labels(toy_page()) == ["small, recorded", "smoke", "small", "paper"]
+
+
 def test_a_run_shows_its_learning_curve_and_samples(project, toy_page):
     often = "++trainer.log_every_n_steps=5"
     assert main(["table", "toy/coins", "scale=smoke", "rows=walk", often]) == 0
@@ -266,6 +283,19 @@ def test_the_page_in_a_browser(project, capsys):
             shown = page.locator("section:not(.hidden)")
             assert shown.count() == 1 and shown.get_attribute("id") == "sgdd-table2"
             section = page.locator("#sgdd-table2")
+            header = page.locator("header").bounding_box()["height"]
+            assert section.bounding_box()["y"] == pytest.approx(header, abs=2)  # scrolled to
+            page.fill("#search", "")
+            page.evaluate("location.hash = 'dnfs-table1'")
+            page.wait_for_timeout(300)
+            top = page.locator("#dnfs-table1").bounding_box()["y"]
+            assert top == pytest.approx(header, abs=2)  # an anchor stands below the header
+            absent = page.locator("article.chosen td.missing[data-cell]").first
+            absent.click()
+            words = page.locator("#detail").inner_text()
+            assert "Make it:" in words and "Made by" not in words and "again" not in words
+            page.locator("#detail .close").click()
+            page.fill("#search", "posterior discretised")
             section.locator(".scales button").nth(1).click()
             assert section.locator("article.chosen").get_attribute("data-label").startswith("paper")
             section.locator(".scales button").nth(0).click()

@@ -92,8 +92,11 @@ def test_a_run_fails_with_what_it_needs(project, capsys, fault, status):
     second = project / "conf/experiment/toy/second.yaml"
     second.write_text(second.read_text().replace('bias=0.25"', f'bias=0.25", "{fault}"'))
     add_row(project, "{name: second, experiment: toy/second}")
-    seen, note, line, _ = told(project, capsys, "second")
+    seen, note, line, markdown = told(project, capsys, "second")
     assert seen == (status or "data-missing")
+    cell = next(x for x in markdown.splitlines() if x.startswith("| second"))
+    assert (status or "data missing") in cell and "not run" not in cell
+    assert "No run has given a number" in markdown and "No run yet" not in markdown
     need = plan_run("toy/coin", ["method.bias=0.25", fault])
     why = {"+method.biass=1": "did you mean", "method.fail=no": "RuntimeError: no"}
     assert f"it needs {need.id}, which failed" in note

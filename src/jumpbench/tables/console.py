@@ -74,7 +74,7 @@ def print_table(view: View) -> None:
         out.print(words(out, f"{mark} ", colour) + words(out, claim["text"]))
         if detail := claim_words(claim):
             out.print(words(out, f"  {detail}", "dim"))
-    for note in [*notes(view), made_by(view.provenance)]:
+    for note in [*notes(view), made_by(view)]:
         out.print(words(out, f"- {note}", "dim"))
     out.file.flush()
 

@@ -75,7 +75,10 @@ BARS = {"name": "results", "_target_": "jumpbench.tables.barcharts.bars"}
 
 
 def entries(table: Table) -> list[dict[str, Any]]:
-    return [dict(BARS)] if table.figures is None else [dict(entry) for entry in table.figures]
+    """What is drawn of a table, without the captions."""
+    if table.figures is None:
+        return [dict(BARS)]
+    return [{k: v for k, v in entry.items() if k != "caption"} for entry in table.figures]
 
 
 def functions(table: Table) -> list[tuple[str, Callable[..., Any], dict[str, Any]]]:
@@ -101,10 +104,16 @@ FORMATS = (".png", ".pdf")
 
 
 def draw(
-    filled: Filled, folder: Path, runs: Sequence[str], formats: Sequence[str] = FORMATS
+    filled: Filled,
+    folder: Path,
+    runs: Sequence[str],
+    formats: Sequence[str] = FORMATS,
+    finish: Callable[[bytes], bytes] = bytes,
+    anew: bool = False,
 ) -> list[Path]:
-    """Draw every figure of the table, or keep those on disk of the same ``runs``: the paths of the
-    first of the ``formats``.
+    """Draw every figure of the table, or keep those on disk of the same ``runs`` (never ``anew``):
+    the paths of the first of the ``formats``. ``finish`` is what is done to each file before it is
+    written.
 
     One without numbers yet is left out; one that cannot be drawn (a damaged ``samples.pt``) is
     told on standard error and left out.
@@ -120,13 +129,17 @@ def draw(
         own = {f"{entry.get('name', 'figure')}{formats[0]}" for entry in wanted}
         paths = [folder / name for name in before["paths"] if name in own]
         same = before["runs"] == list(runs) and before["figures"] == wanted
-        if same and all(p.with_suffix(suffix).is_file() for p in paths for suffix in formats):
+        if (
+            same
+            and not anew
+            and all(p.with_suffix(suffix).is_file() for p in paths for suffix in formats)
+        ):
             return paths
     paths, failed = [], False
     for name, function, arguments in functions(filled.table):
         try:
             made = [folder / f"{name}{suffix}" for suffix in formats]
-            drawn = _drawn(filled, made, function, arguments)
+            drawn = _drawn(filled, made, function, arguments, finish)
         except _DiskRefuses as error:
             raise error.told from None
         except Exception as error:  # whatever a figure function or a damaged file raises
@@ -152,7 +165,11 @@ class _DiskRefuses(Exception):
 
 
 def _drawn(
-    filled: Filled, files: Sequence[Path], function: Callable[..., Any], arguments: dict[str, Any]
+    filled: Filled,
+    files: Sequence[Path],
+    function: Callable[..., Any],
+    arguments: dict[str, Any],
+    finish: Callable[[bytes], bytes],
 ) -> bool:
     """Whether there was something to draw."""
     import matplotlib
@@ -167,8 +184,9 @@ def _drawn(
         buffer = io.BytesIO()
         figure.savefig(buffer, format=file.suffix[1:], dpi=150, bbox_inches="tight")
         figure.set_layout_engine("none")  # places are found once for all files
+        content = finish(buffer.getvalue())
         try:
-            write_atomic(file, buffer.getvalue())
+            write_atomic(file, content)
         except UserError as error:
             raise _DiskRefuses(error) from None
     plt.close(figure)

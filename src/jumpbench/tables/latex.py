@@ -52,7 +52,7 @@ def to_latex(view: View) -> str:
     is overfull.
     """
     said = [f"{view.table.id}, {view.scale_name} scale: measured (published)", view.title]
-    said += [*banner(view), made_by(view.provenance), *notes(view)]
+    said += [*banner(view), made_by(view), *notes(view)]
     said += ["needs: \\usepackage{booktabs,graphicx,amssymb}"]
     lines = [f"% {one_line(line)}" for line in said]  # what follows an end of line is obeyed
     for i, panel in enumerate(_panels(blocks(view))):

@@ -114,6 +114,12 @@ def command_of(table: Table, content: dict[str, Any]) -> str:
     return shlex.join([*words, *content.get("overrides", ())])
 
 
+def how_to_draw(table: Table, content: dict[str, Any]) -> str:
+    """What a record without pictures says."""
+    folder = f"outputs/tables/{table.id}/{content['scale']}/figures"
+    return f"No picture is recorded; `{command_of(table, content)}` draws them into `{folder}`."
+
+
 def summary(view: View) -> str:
     """``98 of 98 cells; claims: 1 holds, 2 fail``: a table in a few words."""
     asked = [cell for cell in view.cells if cell.asked and not cell.fact]

@@ -40,7 +40,7 @@ def write_all(
 
 
 def _with_origin(view: View) -> str:
-    return f"{to_markdown(view)}\n{as_markdown(made_by(view.provenance))}.\n"
+    return f"{to_markdown(view)}\n{as_markdown(made_by(view))}.\n"
 
 
 def to_json(content: Any) -> str:

@@ -14,17 +14,20 @@ from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import outputs_root
 from jumpbench.tables.console import console
-from jumpbench.tables.figures import Filled, draw
+from jumpbench.tables.figures import Filled, draw, entries
 from jumpbench.tables.language import Table
 from jumpbench.tables.layout import View
 from jumpbench.tables.recorded import (
     command_of,
+    how_to_draw,
     read_content,
     recorded_file,
     recorded_scales,
     recorded_view,
     summary,
 )
+from jumpbench.tables.recordpictures import pictures_of
+from jumpbench.tables.smallpng import small_png
 from jumpbench.tables.spec import available, load, sweeps
 from jumpbench.tables.webpage import Variant, to_page
 
@@ -94,30 +97,46 @@ def _variants(table_id: str, damaged: list[tuple[str, str]]) -> list[Variant]:
             print(f"left out: {error}", file=sys.stderr)
             damaged.append((table_id, label))
 
-    def says_less(variant: Variant) -> tuple[bool, bool, int]:
-        numbers = any(cell.has_number for cell in variant.view.cells)
-        return not numbers, bool(variant.view.overrides), _RANK.index(variant.view.scale.kind)
+    return sorted(variants, key=_says_less)
 
-    return sorted(variants, key=says_less)
+
+def _says_less(variant: Variant) -> tuple[bool, bool, bool, int, float]:
+    """Order of a table's variants: less than half of the cells is a part of the table, and stands
+    behind what is whole; then the setting counts, and among equals how much of it there is."""
+    view = variant.view
+    asked = [cell for cell in view.cells if cell.asked]
+    share = sum(cell.has_number for cell in asked) / max(len(asked), 1)
+    rank = _RANK.index(view.scale.kind)
+    return not share, bool(view.overrides), share < 0.5, rank, -share
 
 
 def _variant(table: Table, label: str, file: Path, content: dict[str, Any]) -> Variant:
     view = recorded_view(table, content)
-    own = file.name == "table.json"
+    own = file.name == "table.json"  # made here
     command = command_of(table, content)
     if own:
-        figures = sorted((file.parent / "figures").glob("*.png"))
-    else:
-        figures = _figures_of_record(view, file)
-    return Variant(view, label, command, summary(view), figures, with_runs=own)
+        return Variant(view, label, command, summary(view), _drawn(view, file), with_runs=True)
+    figures = pictures_of(file, content) or _figures_of_record(view, file)
+    lacking = {entry.get("name") for entry in table.figures or ()} - set(figures)
+    words = how_to_draw(table, content) if lacking and not content.get("pictures") else ""
+    return Variant(view, label, command, summary(view), figures, lacking=words)
 
 
-def _figures_of_record(view: View, file: Path) -> list[Path]:
+def _drawn(view: View, file: Path) -> dict[str, Path]:
+    """Figures beside a table that was made here, in the order of the table file."""
+    order = [entry.get("name", "figure") for entry in entries(view.table)]
+    found = {path.stem: path for path in sorted((file.parent / "figures").glob("*.png"))}
+    named = {name: found[name] for name in order if name in found}
+    return named | found
+
+
+def _figures_of_record(view: View, file: Path) -> dict[str, Path]:
     """Figures that can be drawn from the numbers alone; kept while the record is the same."""
     stamp = hashlib.sha256(file.read_bytes()).hexdigest()
     folder = outputs_root() / "report" / "figures" / view.table.id / view.scale_name
     filled = Filled(view.table, (), view.cells, view.scale_name)
-    return draw(filled, folder, [stamp], formats=[".png"])
+    drawn = draw(filled, folder, [stamp], formats=[".png"], finish=small_png)
+    return {path.stem: path for path in drawn}
 
 
 def stamp() -> str:

@@ -48,6 +48,7 @@ class Reproduction:
         self.table = mentions.filled(table, selection.scale, self.mentions)
         self.runs: list[Run] = grids.unique_runs(self.part)
         self.records = Records()
+        self.drawn: list[Path] = []  # its figures, once it is written for good
         self._written = 0.0
 
     @property
@@ -137,13 +138,14 @@ class Reproduction:
             with contextlib.suppress(UserError):  # the run itself reports a disk that refuses
                 self.write()
 
-    def write(self, final: bool = False) -> View:
-        """Write the whole table as it stands now; ``final``: with figures and the code's age."""
+    def write(self, final: bool = False, anew: bool = False) -> View:
+        """Write the whole table as it stands now; ``final``: with figures and the code's age;
+        ``anew``: figures of the same runs are drawn again, as the code draws them today."""
         cells = self.cells()
         content = self.content(cells, final)
         view = self.view(cells, content)
-        drawn = self._figures(cells) if final else []
-        write_all(self.folder, view, content, drawn)
+        self.drawn = self._figures(cells, anew) if final else []
+        write_all(self.folder, view, content, self.drawn)
         self._written = time.monotonic()
         return view
 
@@ -196,12 +198,12 @@ class Reproduction:
             "seconds": measured_seconds(self.grid),
         }  # fmt: skip
 
-    def _figures(self, cells: Sequence[Cell]) -> list[Path]:
+    def _figures(self, cells: Sequence[Cell], anew: bool) -> list[Path]:
         used = sorted({value.run for cell in cells for value in cell.values})
         if not used:
             return []
         filled = Filled(self.table, self.grid, cells, self.selection.scale)
-        return draw(filled, self.folder / "figures", used)
+        return draw(filled, self.folder / "figures", used, anew=anew)
 
 
 # What a provenance.json of odd content raises; the cell's number does not depend on it.

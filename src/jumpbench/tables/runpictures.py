@@ -6,19 +6,40 @@ import io
 import math
 import os
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
-from jumpbench.tables.store import read_config
+from jumpbench.tables.cells import Cell
+from jumpbench.tables.layout import View
+from jumpbench.tables.store import is_run_id, read_config, run_folder
 
 SHOWN = 32
 """Samples in a picture."""
 POINTS = 160
 """Points of a learning curve."""
 MOST_NEEDS = 100
+
+
+def first_cells(view: View) -> dict[str, Cell]:
+    """The first run of each cell, by its id, and the first cell that it fills."""
+    first: dict[str, Cell] = {}
+    for cell in view.cells:
+        for value in cell.values[:1]:
+            if is_run_id(value.run):
+                first.setdefault(value.run, cell)
+    return first
+
+
+def runs_of_rows(view: View) -> dict[str, Path]:
+    """The folder of the first run of each row, by what the row and its column are called."""
+    rows: dict[str, tuple[str, Path]] = {}
+    for run, cell in first_cells(view).items():
+        name = f"{view.row_head(cell.row)} ({view.column_head(cell.column)})"
+        rows.setdefault(cell.row, (name, run_folder(run)))
+    return dict(rows.values())
 
 
 def trained_runs(folder: Path, seen: set[Path] | None = None) -> Iterator[Path]:
@@ -86,13 +107,7 @@ def samples_picture(run: Path) -> Path | None:
         return None
     if picture.is_file() and picture.stat().st_mtime >= source.stat().st_mtime:
         return picture
-    from jumpbench.artifacts import load_artifacts
-
-    try:
-        samples = load_artifacts(run).get("samples")
-    except (UserError, pickle.UnpicklingError, RuntimeError, OSError, ValueError, EOFError):
-        return None
-    if samples is None or getattr(samples, "ndim", 0) < 2 or len(samples) == 0:
+    if (samples := _samples(run)) is None:
         return None
     with contextlib.suppress(UserError):
         write_atomic(picture, _png(_tiled(samples[:SHOWN])))
@@ -100,20 +115,80 @@ def samples_picture(run: Path) -> Path | None:
     return None
 
 
+def sample_sheet(runs: Mapping[str, Path]) -> bytes | None:
+    """Some samples of each run under its name, as one PNG; None if none draws pictures.
+
+    Images and lattices are shown. Sequences are not: as grey values they say nothing.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    found = {
+        name: images[:SHOWN]
+        for name, run in runs.items()
+        if (samples := _samples(run)) is not None and (images := _images(samples)) is not None
+    }
+    if not found:
+        return None
+    figure, axes = plt.subplots(
+        -(-len(found) // 2), min(2, len(found)), squeeze=False, layout="constrained",
+        figsize=(4.8 * min(2, len(found)), 1.0 * -(-len(found) // 2)),
+    )  # fmt: skip
+    for axis in axes.flat:
+        axis.set_axis_off()
+    for axis, (name, images) in zip(axes.flat, found.items(), strict=False):
+        axis.imshow(_side_by_side(images), cmap="gray", interpolation="nearest")
+        axis.set_title(name, fontsize=7)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=150, bbox_inches="tight")
+    plt.close(figure)
+    return buffer.getvalue()
+
+
+def _samples(run: Path) -> Any:
+    """The artifact ``samples`` of a run; None if it has none, or they cannot be read."""
+    from jumpbench.artifacts import load_artifacts
+
+    try:
+        samples = load_artifacts(run).get("samples")
+    except (UserError, pickle.UnpicklingError, RuntimeError, OSError, ValueError, EOFError):
+        return None
+    return None if getattr(samples, "ndim", 0) < 2 or len(samples) == 0 else samples
+
+
+def _images(samples: Any) -> Any:
+    """Samples as bytes ``(n, H, W)`` or ``(n, H, W, 3)``, as far as they are images or lattices."""
+    import numpy as np
+
+    x = np.asarray(samples)
+    side = math.isqrt(x[0].size)
+    if x.ndim == 2:
+        if side * side != x.shape[1] or side <= 2 or x.max() > 3:
+            return None
+        x = x.reshape(len(x), side, side)  # spins and colours of a lattice
+    if x.ndim == 4:  # (n, channels, H, W)
+        x = x.transpose(0, 2, 3, 1) if x.shape[1] == 3 else x[:, 0]
+    return _bytes(x)
+
+
 def _tiled(samples: Any) -> Any:
     """Samples as one array ``(H, W)`` or ``(H, W, 3)`` of bytes: images and square lattices side by
     side, sequences as lines below one another."""
     import numpy as np
 
-    x = np.asarray(samples)
-    side = math.isqrt(x[0].size)
-    if x.ndim == 2 and side * side == x.shape[1] and side > 2 and x.max() <= 3:
-        x = x.reshape(len(x), side, side)  # spins and colours of a lattice
-    if x.ndim == 2:
-        return _bytes(np.repeat(x, 3, axis=0))
-    if x.ndim == 4:  # (n, channels, H, W)
-        x = x.transpose(0, 2, 3, 1) if x.shape[1] == 3 else x[:, 0]
-    x = _bytes(x)
+    images = _images(samples)
+    return (
+        _bytes(np.repeat(np.asarray(samples), 3, axis=0))
+        if images is None
+        else _side_by_side(images)
+    )
+
+
+def _side_by_side(x: Any) -> Any:
+    import numpy as np
+
     across = min(len(x), 16)
     x = np.concatenate([x, np.repeat(np.full_like(x[:1], 255), -len(x) % across, axis=0)])
     edge = [(0, 0), (1, 1), (1, 1)] + [(0, 0)] * (x.ndim - 3)

@@ -9,7 +9,7 @@ from jumpbench.tables.checks import Place
 from jumpbench.tables.language import Claim, Table
 
 Wrong = Callable[[tuple, str], Exception]
-_FIGURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
+FIGURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
 
 
 def check_names(table: Table, wrong: Wrong) -> None:
@@ -47,11 +47,14 @@ class _Names:
         self._published()
         for i, figure in enumerate(self.table.figures or ()):
             name = figure.get("name", "figure")
-            if not isinstance(name, str) or not _FIGURE_NAME.fullmatch(name):
+            if not isinstance(name, str) or not FIGURE_NAME.fullmatch(name):
                 what = (
                     f"figure name {name!r}: at most 100 letters, digits and ._+-, it names a file"
                 )
                 raise self.wrong(("figures", i, "name"), what)
+            if not isinstance(figure.get("caption", ""), str):
+                what = f"the caption of figure '{name}' is no text"
+                raise self.wrong(("figures", i, "caption"), what)
         ids = [claim.id for claim in self.table.claims]
         for i, claim in enumerate(self.table.claims):
             if claim.id in ids[:i]:

@@ -5,7 +5,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,15 @@ from jumpbench.errors import UserError
 from jumpbench.tables.cells import Cell
 from jumpbench.tables.embedded import embedded
 from jumpbench.tables.layout import Block, Text, View, blocks, inside
+from jumpbench.tables.recordpictures import caption
 from jumpbench.tables.runpictures import (
+    first_cells,
     learning_curve,
     samples_picture,
     sparkline,
     trained_runs,
 )
-from jumpbench.tables.store import is_run_id, read_json, run_folder
+from jumpbench.tables.store import read_json, run_folder
 from jumpbench.tables.wording import (
     banner,
     claim_words,
@@ -44,14 +46,16 @@ class Variant:
     label: str
     command: str
     summary: str = ""
-    figures: Sequence[Path] = ()
+    figures: Mapping[str, Path] = field(default_factory=dict)  # by their names
     with_runs: bool = False  # pictures of its runs, as far as they are here
+    lacking: str = ""  # how to make the pictures that are not here
 
 
 def to_html(view: View, figures: Sequence[Path]) -> str:
     """The page of one table."""
     words = ["jumpbench", "table", view.table.id, f"scale={view.scale_name}", *view.overrides]
-    variant = Variant(view, view.scale_name, shlex.join(words), figures=figures)
+    named = {path.stem: path for path in figures}
+    variant = Variant(view, view.scale_name, shlex.join(words), figures=named)
     return to_page([[variant]], indexed=False)
 
 
@@ -110,16 +114,17 @@ def _variant(variant: Variant) -> dict[str, Any]:
         "scale_name": view.scale_name, "kind": _kind(view), "summary": variant.summary,
         "banner": banner(view), "counts": counts(view.cells), "legend": legend(view),
         "has_best": any(c["best"] for b in shown for r in b["rows"] for c in r["cells"]),
-        "blocks": shown, "notes": notes(view), "made_by": made_by(view.provenance),
+        "blocks": shown, "notes": notes(view), "made_by": made_by(view),
         "collected": view.provenance.get("collected", ""), "command": variant.command,
         "claims": [
             {"state": state(c), "text": c["text"], "words": _claim(c)}
             for c in view.claims
         ],
         "figures": [
-            {"name": path.stem, "data": data}
-            for path in variant.figures if (data := embedded(path))
+            {"caption": caption(view.table, name), "data": data}
+            for name, path in variant.figures.items() if (data := embedded(path))
         ],
+        "lacking": variant.lacking,
         "content": _content(variant),
         **(_pictures(view) if variant.with_runs else {"curves": [], "samples": []}),
     }  # fmt: skip
@@ -161,7 +166,7 @@ def _content(variant: Variant) -> Any:
     content = {
         "cells": [_cell(variant, cell) for cell in inside(view)],
         "runs": {run: found for run in sorted(runs) if (found := _run(run))},
-        "made_by": made_by(view.provenance), "command": variant.command,
+        "made_by": made_by(view), "command": variant.command,
     }  # fmt: skip
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
@@ -206,12 +211,7 @@ def _pictures(view: View) -> dict[str, list[dict[str, Any]]]:
     """The learning curve and samples of the first run of each row that has them."""
     curves: dict[Path, dict[str, Any]] = {}
     samples: dict[str, dict[str, Any]] = {}
-    first: dict[str, Cell] = {}
-    for cell in view.cells:
-        for value in cell.values[:1]:
-            if is_run_id(value.run):
-                first.setdefault(value.run, cell)
-    for name_of_run, cell in first.items():
+    for name_of_run, cell in first_cells(view).items():
         row, run = view.row_head(cell.row), run_folder(name_of_run)
         for trained in trained_runs(run) if len(curves) < PICTURES else ():
             if trained not in curves and (curve := learning_curve(trained)):

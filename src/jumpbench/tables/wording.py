@@ -114,11 +114,14 @@ def claim_words(claim: Mapping[str, Any]) -> str:
     return "; ".join(part for part in (visible(claim["detail"]), judged, printed) if part)
 
 
-def made_by(provenance: Mapping[str, Any]) -> str:
-    """Which versions of the code made the runs, and on what."""
+def made_by(view: View) -> str:
+    """Which versions of the code made the runs that gave its numbers, and on what."""
+    provenance = view.provenance
+    tried = any(cell.status in ("failed", "data-missing") for cell in view.cells)
+    none = "No run has given a number" if tried else "No run yet"
     commits = ", ".join(provenance.get("run_commits") or ())
     hardware = "; ".join(provenance.get("hardware") or ())
-    text = f"Runs made by {commits}" if commits else "No run yet"
+    text = f"Runs made by {commits}" if commits else none
     text += f" on {hardware}" if hardware else ""
     older = older_runs(provenance)
     return f"{text}; {older}" if older else text

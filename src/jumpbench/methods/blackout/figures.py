@@ -1,5 +1,6 @@
 """Figures of images: samples of every row, and how they come about."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ def sample_grids(
     columns: list[str] | None = None,
     captions: Mapping[str, str] | None = None,
 ) -> Any:
-    """``side`` x ``side`` samples per row and column of the table; None if there are none.
+    """At most ``side`` x ``side`` samples per row and column of the table; None if there are none.
 
     More than a run shows are taken from all of its samples, where it kept them. ``captions`` are
     lines below the heads of single rows.
@@ -31,11 +32,15 @@ def sample_grids(
     ]
     if not found:
         return None
-    across = min(4, len(found))
+    side = min(side, math.isqrt(max(len(images) for *_, images in found) - 1) + 1)
+    pixels = side * max(images.shape[-1] + 1 for *_, images in found)
+    across = min(4, len(found)) if pixels <= 400 else 1
     down = -(-len(found) // across)
+    wide = max(2.6, pixels / 100)  # inches: no pixel of a large sheet is lost
     figure, axes = plt.subplots(
-        down, across, figsize=(2.6 * across, 2.9 * down), squeeze=False, layout="constrained"
-    )
+        down, across, figsize=(wide * across, (wide + 0.3) * down), squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
     for axis in axes.flat:
         axis.set_axis_off()
     for axis, (row, column, images) in zip(axes.flat, found, strict=False):

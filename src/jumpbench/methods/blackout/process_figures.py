@@ -115,9 +115,11 @@ def noised_image(
     figure, axis = plt.subplots(figsize=(len(visited), 2.4), layout="constrained")
     page = tiled((255 * pictures.clamp(0, 1)).long(), len(visited), maximum=255)
     axis.imshow(page.numpy(), interpolation="nearest")
-    height, width = page.shape[0] / 2, page.shape[1] / len(visited)
-    axis.set_xticks([(i + 0.5) * width for i in range(len(visited))], [f"k = {k}" for k in visited])
-    axis.set_yticks([height / 2, 1.5 * height], ["Gaussian", "Blackout"])
+    height, width = page.shape[0] / 2, page.shape[1] / len(visited)  # with a border behind each
+    axis.set_xticks(
+        [(i + 0.5) * width - 1 for i in range(len(visited))], [f"k = {k}" for k in visited]
+    )
+    axis.set_yticks([height / 2 - 1, 1.5 * height - 1], ["Gaussian", "Blackout"])
     axis.tick_params(length=0, labelsize=8)
     axis.spines[:].set_visible(False)
     return figure

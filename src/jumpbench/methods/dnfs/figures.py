@@ -63,7 +63,8 @@ def trajectories(table: Any, row: str, shown: Sequence[float], edge: float = 5.0
 
 
 def points(table: Any, edge: float = 5.0):
-    """Samples of the plane beside data, a row of panels a method (Figures 4, 6, 11, 16)."""
+    """Samples of the plane beside data (Figures 4, 6, 11, 16): panels of methods by columns of the
+    table, the more of them across."""
     import matplotlib.pyplot as plt
 
     found = {}
@@ -76,9 +77,9 @@ def points(table: Any, edge: float = 5.0):
         return None
     rows, columns = (list(dict.fromkeys(key[i] for key in found)) for i in (0, 1))
     names = ["data", *rows]
-    figure, axes = plt.subplots(
-        len(names), len(columns), figsize=(2 * len(columns), 2 * len(names)), squeeze=False
-    )
+    down, across = sorted((len(names), len(columns)))
+    figure, axes = plt.subplots(down, across, figsize=(2 * across, 2 * down), squeeze=False)
+    axes = axes if len(names) == down else axes.T
     for j, column in enumerate(columns):
         for i, name in enumerate(names):
             axis = axes[i][j]
@@ -86,7 +87,7 @@ def points(table: Any, edge: float = 5.0):
             artifact = found.get((rows[0] if i == 0 else name, column))
             if artifact is not None:
                 axis.scatter(*artifact[key].T, s=1, alpha=0.3)
-            axis.set(xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[])
+            axis.set(xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[], aspect="equal")
             head = f"data, {table.column_head(column)}" if i == 0 else table.row_head(name)
             axis.set_title(head, fontsize=7)
     figure.tight_layout()

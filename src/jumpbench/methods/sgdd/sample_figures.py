@@ -77,7 +77,7 @@ def gibbs_iterations(table: Any, row: str, column: str, count: int = 2, steps: i
     side = lines[0].shape[-1] + 1
     _page(axis, torch.cat(lines), width, names)
     ticks = ["truth", *(f"k={int(k) + 1}" for k in kept)]
-    axis.set_xticks([side * (i + 0.5) for i in range(width)], ticks, fontsize=7)
+    axis.set_xticks([side * (i + 0.5) - 1 for i in range(width)], ticks, fontsize=7)
     return figure
 
 
@@ -96,7 +96,7 @@ def boxed_digit(table: Any, row: str, column: str, count: int = 24) -> Any:
         samples = samples[order[pick]]
     seen = torch.where(artifact["observed"], 2 * truth, torch.ones_like(truth))
     pictures = torch.cat([2 * truth, seen, 2 * samples[:count]])
-    across = 13
+    across = min(13, len(pictures))
     figure, axis = plt.subplots(figsize=(0.6 * across, 0.6 * -(-len(pictures) // across)))
     _page(axis, as_images(pictures), across, [])
     return figure
@@ -142,7 +142,7 @@ def _page(axis: Any, images: Tensor, across: int, names: Sequence[str]) -> None:
     axis.imshow(page.numpy(), interpolation="nearest")
     axis.set_xticks([])
     height = images.shape[-2] + 1
-    axis.set_yticks([height * (i + 0.5) for i in range(len(names))], names, fontsize=7)
+    axis.set_yticks([height * (i + 0.5) - 1 for i in range(len(names))], names, fontsize=7)
     axis.tick_params(length=0)
     for spine in axis.spines.values():
         spine.set_visible(False)

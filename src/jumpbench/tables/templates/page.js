@@ -12,7 +12,7 @@ function show(section, label) {
     b.setAttribute("aria-pressed", b.dataset.label === article.dataset.label));
 }
 
-function search() {
+function search(typed) {
   const words = document.getElementById("search")?.value.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words) return;
   const hits = text => words.every(word => text.includes(word));
@@ -21,6 +21,7 @@ function search() {
     section.classList.toggle("hidden", !there);
     all(`.index tr[data-for="${section.id}"]`).forEach(r => r.classList.toggle("hidden", !there));
   });
+  if (typed && words.length) document.querySelector("section[data-words]:not(.hidden)")?.scrollIntoView();
 }
 
 function sort(head) {
@@ -83,11 +84,21 @@ function detail(td) {
     tell("run", value.run);
     for (const [name, text] of Object.entries(run)) tell(name, text);
   }
-  add(dialog, "h3", "Made by");
-  add(dialog, "p", content.made_by);
-  add(dialog, "p", "Make it again:");
-  add(dialog, "pre", cell.command || content.command);
+  const made = cell.values.length > 0;
+  if (made) {
+    add(dialog, "h3", "Made by");
+    add(dialog, "p", content.made_by);
+  }
+  if (made || cell.command) {
+    add(dialog, "p", made ? "Make it again:" : "Make it:");
+    add(dialog, "pre", cell.command || content.command);
+  }
   dialog.showModal();
+}
+
+function below() {  // what one jumps to stands below the header, which is taller on some screens
+  const header = document.querySelector("header");
+  document.documentElement.style.setProperty("--head", `${header ? header.offsetHeight : 0}px`);
 }
 
 function wire() {
@@ -109,7 +120,7 @@ document.addEventListener("keydown", event => {
   const cell = event.target.closest?.("td[data-cell]");
   if (cell && (event.key === "Enter" || event.key === " ")) { event.preventDefault(); detail(cell); }
 });
-document.addEventListener("input", event => { if (event.target.id === "search") search(); });
+document.addEventListener("input", event => { if (event.target.id === "search") search(true); });
 
 async function follow(stamp) {  // only where `jumpbench report --serve` says so
   const note = document.getElementById("follow");
@@ -127,6 +138,8 @@ async function follow(stamp) {  // only where `jumpbench report --serve` says so
   setTimeout(follow, 2000, stamp);
 }
 
+below();
+addEventListener("resize", below);
 wire();
 if (location.protocol.startsWith("http") && document.body.dataset.stamp)
   follow(document.body.dataset.stamp);
