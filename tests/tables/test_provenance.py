@@ -108,6 +108,37 @@ def test_a_run_of_uncommitted_code_is_as_old_as_that_code(checkout, place, monke
     assert outdated(made)
 
 
+CODE = '"""Doc."""\n\n\ndef f(x):\n    """Doc."""\n    return x + 1  # why\n'
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "differs"),
+    [
+        (CODE, CODE.replace("Doc", "Other words"), False),
+        (CODE, CODE.replace("# why", "# because"), False),
+        (CODE, CODE.replace("x + 1", "(\n        x\n        + 1\n    )"), False),
+        (CODE, CODE.replace("x + 1", "x + 2"), True),
+        (CODE, CODE.replace("def f(x)", "def f(x=1)"), True),
+        (CODE, 'f = "Doc."\n', True),
+        (CODE, "def f(x:\n", True),
+        ('f = "a"\n', 'f = "b"\n', True),
+    ],
+)
+def test_words_about_the_code_do_not_make_a_run_older(checkout, monkeypatch, then, now, differs):
+    module = checkout / "src/module.py"
+    monkeypatch.setattr(codeage, "checkout", lambda: checkout)
+    monkeypatch.setattr(codeage, "imported", lambda name: frozenset({module}))
+    module.write_text(then)
+    commit(checkout)
+    forget()
+    origin = {"commit": provenance.code_version()["commit"], "edited": {}}
+    module.write_text(now)
+    assert codeage.is_outdated({"method": {"_target_": "any"}}, origin) is differs
+    module.unlink()
+    forget()
+    assert codeage.is_outdated({"method": {"_target_": "any"}}, origin)
+
+
 def test_the_code_of_a_run_is_noted_before_it_begins(project, monkeypatch):
     """What is edited while a run is made did not make it."""
     seen = []

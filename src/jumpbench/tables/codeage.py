@@ -1,4 +1,7 @@
-"""Whether the code that a run used has changed since: its modules, and all that they import."""
+"""Whether the code that a run used has changed since: its modules, and all that they import.
+
+What counts is what the code does: docstrings, comments and the layout of lines change no number.
+"""
 
 import ast
 import functools
@@ -15,7 +18,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def is_outdated(config: dict[str, Any], origin: dict[str, Any]) -> bool:
-    """Whether a file behind a run's data, method or evaluation is not as it was then.
+    """Whether a file behind a run's data, method or evaluation does something else than then.
 
     ``origin`` is the run's provenance: its ``commit``, and its ``edited`` files (:func:`edited`),
     so that a run of code that was not committed is as old as that code, no older. False where
@@ -95,7 +98,35 @@ def _changed_since(
     then = {name: digest for name, digest in edited_then if name in names}
     # A merge may bring in commits older than the run; what counts is whether a file differs.
     suspects = _differing(root, commit, sorted(names)) | then.keys()
-    return any(_digest(root / name) != then.get(name) for name in suspects)
+    return any(_has_changed(root, commit, name, then.get(name)) for name in suspects)
+
+
+def _has_changed(root: Path, commit: str, name: str, edited_then: str | None) -> bool:
+    """Whether a file differs from its ``edited`` state then, or where it had none from the commit's
+    in what it does."""
+    if edited_then is not None:
+        return _digest(root / name) != edited_then
+    before, path = git(root, "show", f"{commit}:./{name}"), root / name
+    if before is None or not path.is_file():
+        return True
+    return _syntax(before) != _syntax(path.read_text(encoding="utf-8"))
+
+
+def _syntax(text: str) -> str:
+    """The syntax tree of a module without docstrings; the text itself where it has none."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return text
+    return ast.dump(_WithoutStrings().visit(tree))
+
+
+class _WithoutStrings(ast.NodeTransformer):
+    """Leaves out statements that are a string alone, such as docstrings."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else node
 
 
 def _differing(root: Path, commit: str, names: list[str]) -> set[str]:
