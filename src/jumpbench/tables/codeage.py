@@ -1,6 +1,7 @@
 """Whether the code that a run used has changed since: its modules, and all that they import.
 
-What counts is what the code does: docstrings, comments and the layout of lines change no number.
+What counts is what the code does: docstrings, comments, the layout of lines and the types of
+arguments change no number, nor do the modules that find files and name what is wrong with them.
 """
 
 import ast
@@ -15,6 +16,9 @@ from typing import Any
 from jumpbench.paths import checkout
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+_PLUMBING = frozenset(
+    _PACKAGE / name for name in ("errors.py", "files.py", "lazy.py", "paths.py", "data/files.py")
+)
 
 
 def is_outdated(config: dict[str, Any], origin: dict[str, Any]) -> bool:
@@ -25,7 +29,7 @@ def is_outdated(config: dict[str, Any], origin: dict[str, Any]) -> bool:
     nobody can say: outside a checkout, or at a commit that the checkout lacks.
     """
     parts = [config.get(key) for key in ("data", "method", "evaluation")]
-    files = frozenset().union(*(imported(module) for module in targets(parts)))
+    files = frozenset().union(*(imported(module) for module in targets(parts))) - _PLUMBING
     commit, then = str(origin.get("commit")), origin.get("edited") or {}
     known = re.fullmatch("[0-9a-f]{7,64}", commit)  # anything else could be an option of git
     return bool(known and files) and _changed_since(commit, files, tuple(then.items()))
@@ -113,20 +117,31 @@ def _has_changed(root: Path, commit: str, name: str, edited_then: str | None) ->
 
 
 def _syntax(text: str) -> str:
-    """The syntax tree of a module without docstrings; the text itself where it has none."""
+    """The syntax tree of a module without what changes no number; the text where it has none."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return text
-    return ast.dump(_WithoutStrings().visit(tree))
+    return ast.dump(_Deeds().visit(tree))
 
 
-class _WithoutStrings(ast.NodeTransformer):
-    """Leaves out statements that are a string alone, such as docstrings."""
+class _Deeds(ast.NodeTransformer):
+    """Leaves out statements that are a string alone (docstrings) and the types of arguments."""
 
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return None if is_text else node
+        return None if is_text else self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        return None if node.module in ("typing", "collections.abc") else node
 
 
 def _differing(root: Path, commit: str, names: list[str]) -> set[str]:
