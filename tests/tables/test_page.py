@@ -73,12 +73,12 @@ def test_what_is_whole_stands_before_what_is_a_part(project, toy_page):
     assert main(["table", "toy/coins", "scale=small"]) == 0
     assert main(["report", "--record", "toy/coins", "scale=small"]) == 0
     assert main(["table", "toy/coins", "scale=paper", "rows=walk"]) == 0  # 1 of 5 cells
-    assert labels(toy_page()) == ["small", "small, recorded", "smoke", "paper"]
+    assert labels(toy_page()) == ["small", "small, recorded", "paper", "smoke"]
     (project / "outputs/tables/toy/coins/small/table.json").unlink()
     shutil.rmtree(project / "outputs/runs")
     walk = ["table", "toy/coins", "scale=small", "rows=walk"]
     assert main(walk) == 0  # a part, where the whole is recorded
-    assert labels(toy_page()) == ["small, recorded", "smoke", "small", "paper"]
+    assert labels(toy_page()) == ["small, recorded", "paper", "small", "smoke"]
 
 
 def test_a_run_shows_its_learning_curve_and_samples(project, toy_page):

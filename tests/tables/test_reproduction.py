@@ -221,10 +221,10 @@ def test_figures_are_drawn_from_the_runs_and_only_when_they_change(project):
     figure = project / "outputs/tables/toy/coins/smoke/figures/c.png"
     assert figure.with_suffix(".pdf").exists()
     page = figure.parents[1] / "table.html"
-    assert 'alt="c"' in page.read_text()
+    assert 'alt="C"' in page.read_text()
     before = figure.stat().st_mtime_ns
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
-    assert figure.stat().st_mtime_ns == before and 'alt="c"' in page.read_text()
+    assert figure.stat().st_mtime_ns == before and 'alt="C"' in page.read_text()
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair,biased"]) == 0
     assert figure.stat().st_mtime_ns > before
 

@@ -100,14 +100,17 @@ def _variants(table_id: str, damaged: list[tuple[str, str]]) -> list[Variant]:
     return sorted(variants, key=_says_less)
 
 
-def _says_less(variant: Variant) -> tuple[bool, bool, bool, int, float]:
-    """Order of a table's variants: less than half of the cells is a part of the table, and stands
-    behind what is whole; then the setting counts, and among equals how much of it there is."""
+def _says_less(variant: Variant) -> tuple[Any, ...]:
+    """Order of a table's variants: one with less than half of its cells measured is a part, and
+    stands behind what is whole; then its setting counts, and among equals how much is measured.
+    Smoke says less than any part."""
     view = variant.view
     asked = [cell for cell in view.cells if cell.asked]
-    share = sum(cell.has_number for cell in asked) / max(len(asked), 1)
+    share = sum(cell.status in ("measured", "fact") for cell in asked) / max(len(asked), 1)
+    numbers = any(cell.has_number for cell in asked)
     rank = _RANK.index(view.scale.kind)
-    return not share, bool(view.overrides), share < 0.5, rank, -share
+    smoke = view.scale.kind == "smoke"
+    return not numbers, bool(view.overrides), smoke, share < 0.5, rank, -share
 
 
 def _variant(table: Table, label: str, file: Path, content: dict[str, Any]) -> Variant:
