@@ -30,7 +30,7 @@ length: 4
 n_states: 3
 END
 export JUMPBENCH_CONF=mine/conf JUMPBENCH_REPRODUCE=mine/tables
-ring="experiment=dasbs/exact target=ring ~target.size name=ring trainer.accelerator=cpu"
+ring="experiment=dasbs/exact target=ring trainer.accelerator=cpu"
 jumpbench run $ring trainer.max_steps=60
 cat > mine/tables/mine/exact.yaml <<'END'
 extends: dasbs/exact
@@ -77,7 +77,7 @@ def test_the_first_hour(tmp_path):
     assert "Exact errors on enumerable lattices (smoke scale)" in shown.replace(
         "Smoke run of: ", ""
     )
-    (ring,) = [p for p in (outputs / "runs/dasbs").glob("ring-*") if str(p) in shown]
+    (ring,) = [p for p in (outputs / "runs/dasbs").glob("dasbs-exact-Ring-*") if str(p) in shown]
     assert 0 < json.loads((ring / "metrics.json").read_text())["metrics"]["tv"] < 0.9
     record = json.loads((outputs / "tables/mine/exact/smoke/table.json").read_text())
     mine = [c for c in record["cells"] if c["row"] == "Mine" and c["asked"]]

@@ -40,6 +40,9 @@ def folder(tmp_path, monkeypatch):
     """A working folder with the files that the README shows."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("own", "mine"):  # of another test's folder
+        monkeypatch.delitem(sys.modules, name, raising=False)
     for block in (*blocks("python"), *blocks("yaml")):
         if named := re.match(r"# (\S+\.(py|yaml))\n", block):
             path = tmp_path / named[1]
@@ -50,7 +53,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_every_example_is_run_by_a_test():
     """Those below, and the posterior one in tests/methods/sgdd."""
-    assert len(blocks("python")) == 5 and len(blocks("yaml")) == 1
+    assert len(blocks("python")) == 6 and len(blocks("yaml")) == 1
     assert all(len(block.splitlines()) <= 25 for block in blocks("python"))
 
 
@@ -59,7 +62,7 @@ def test_a_target_with_truth_and_an_evaluation_of_ones_own(folder, capsys):
     samples of at most 8 walls, autocorrelated by at most 4)."""
     torch.manual_seed(0)
     scope = {}
-    target, evaluation = example("class Ring(", "class Walls(")
+    target, evaluation = example("target = Ring(", "class Walls(")
     exec(compile(target, "README.md", "exec"), scope)
     results = scope["method"].results
     assert results["energy_tv"] < 0.05 and results["energy_evaluations"] > 0

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jumpbench.errors import UserError
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.weights import effective_sample_size, log_normaliser
@@ -29,9 +30,18 @@ class Thermodynamics(Evaluation):
 
     Args:
         target: at most 10 x 10.
+
+    Raises:
+        UserError: another target than an Ising torus.
     """
 
     def __init__(self, target: Ising) -> None:
+        if not isinstance(target, Ising):
+            raise UserError(
+                f"free energy, energy and entropy are those of an Ising torus, not of "
+                f"{type(target).__name__}; take evaluation=dnfs/normaliser, or dnfs/enumerated "
+                "where all states can be listed"
+            )
         self.target = target
         self.reset()
 

@@ -85,7 +85,10 @@ def lattice_size(length: int) -> int:
     """
     size = math.isqrt(length)
     if size * size != length:
-        raise ValueError(f"a lattice transformer needs a square number of sites, not {length}")
+        raise ValueError(
+            f"a lattice transformer needs a square number of sites, not {length}; a "
+            "StatePerceptron takes any number"
+        )
     return size
 
 

@@ -23,7 +23,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError
 from jumpbench.paths import conf_dirs, experiment_names
-from jumpbench.tables import composition_cache, config_files
+from jumpbench.tables import composition_cache, config_files, ownchoices
 from jumpbench.tables.config_files import ConfFolder, ConfFolders
 from jumpbench.tables.formulas import plain_copy, resolved_but
 from jumpbench.tables.names import no_such
@@ -86,11 +86,18 @@ def copied_nodes(config: dict[str, Any], keys: Sequence[str], experiment: str) -
 def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]) -> dict[str, Any]:
     """An experiment whose nodes are replaced by ``nodes``; then the values of ``overrides``.
 
-    A group chosen by an override (``network=...``) wins over a copied node of that name.
+    A group chosen by an override (``network=...``) wins over a copied node of that name. A class
+    may stand for an option (:mod:`~jumpbench.tables.ownchoices`).
     """
     parsed = [_single(experiment, text) for text in overrides]
     groups = [o for o in parsed if _chooses_group(o)]
-    config = plain_copy(_composed_groups(experiment, tuple(o.input_line for o in groups)))
+    classes = ownchoices.classes(groups)
+    named = tuple(o.input_line for o in groups if o.key_or_group not in classes)
+    config = plain_copy(_composed_groups(experiment, named))
+    for group, name in classes.items():
+        config[group] = ownchoices.in_place_of(config.get(group), name)
+    for group, file in ownchoices.own_options(groups).items():
+        config[group] = ownchoices.without_foreign_keys(config.get(group), file, experiment)
     chosen = {o.key_or_group for o in groups}
     for key, value in nodes.items():
         if key not in chosen:
@@ -101,6 +108,32 @@ def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]
         if not _chooses_group(override):
             config = with_value(experiment, config, override)
     return config
+
+
+def fitting(
+    experiment: str, stated: Sequence[str], typed: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """(overrides, notes): those of scales and tables, then the typed ones; without what is stated
+    of a node whose class, one's own, has no such argument.
+
+    Raises:
+        UserError: as :func:`composed`.
+    """
+    parsed = {text: _single(experiment, text) for text in (*stated, *typed)}
+    groups = [o for text in (*stated, *typed) if _chooses_group(o := parsed[text])]
+    own = [*ownchoices.classes(groups), *ownchoices.own_options(groups)]
+    if not own:
+        return [*stated, *typed], []
+    config = composed(experiment, [o.input_line for o in groups])
+    kept, notes = [], []
+    for text in stated:
+        override = parsed[text]
+        inside = None if _chooses_group(override) else override.key_or_group
+        if inside and (name := ownchoices.not_taken(inside, config, own)):
+            notes.append(f"{text} is not applied: {name} has no such argument")
+        else:
+            kept.append(text)
+    return [*kept, *typed], notes
 
 
 def _mapping_at(config: dict[str, Any], name: str) -> dict[str, Any]:

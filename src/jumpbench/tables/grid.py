@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from jumpbench.errors import UserError
-from jumpbench.tables.composition import replaced_files
+from jumpbench.tables.composition import fitting, replaced_files
 from jumpbench.tables.identity import is_anonymous
 from jumpbench.tables.language import SCALES, Column, Metric, Row, Scale, Table
 from jumpbench.tables.names import select
@@ -200,11 +200,26 @@ def _call(
     table: Table, scale: Scale, row: Row, column: Column, typed: Sequence[str]
 ) -> tuple[str, list[str]]:
     """Experiment and overrides of the runs of a row and column."""
+    experiment = row.experiment or table.experiment
+    assert experiment is not None  # checked when the file was read
+    return experiment, fitting(experiment, _stated(table, scale, row, column), expanded(typed))[0]
+
+
+def _stated(table: Table, scale: Scale, row: Row, column: Column) -> list[str]:
     overrides = [
         *table.overrides, *row.overrides, *column.overrides, *row.columns.get(column.name, ()),
         *scale.overrides, *scale.rows.get(row.name, ()), *scale.columns.get(column.name, ()),
-        *typed,
     ]  # fmt: skip
-    experiment = row.experiment or table.experiment
-    assert experiment is not None  # checked when the file was read
-    return experiment, expanded(overrides)
+    return expanded(overrides)
+
+
+def not_applied(grid: Iterable[GridCell], table: Table, selection: Selection) -> list[str]:
+    """What the table states and a class of one's own does not take, each once."""
+    found: dict[str, None] = {}
+    scale, typed = scale_of(table, selection.scale), expanded(selection.overrides)
+    for cell in grid:
+        experiment = cell.row.experiment or table.experiment
+        if cell.runs and experiment:
+            stated = _stated(table, scale, cell.row, cell.column)
+            found |= dict.fromkeys(fitting(experiment, stated, typed)[1])
+    return list(found)

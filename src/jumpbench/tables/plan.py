@@ -27,6 +27,7 @@ from jumpbench.tables.constructors import check_allowed
 from jumpbench.tables.formulas import resolved, resolved_but
 from jumpbench.tables.identity import check_name_and_seed, identity, is_anonymous
 from jumpbench.tables.ignored_rates import refuse_ignored_rates
+from jumpbench.tables.ownchoices import own_name
 from jumpbench.tables.values import explained
 
 _NEED_KEYS = {"experiment", "copy", "without", "overrides"}
@@ -144,6 +145,7 @@ def _plan(
                 continue  # an experiment on top of another may drop what that one needs
             needs[str(key)] = run = _need(experiment, str(key), config, need, passed_on, asked)
             config["needs"][key]["folder"] = f"run:{run.hash}"
+        _name_by_class(experiment, config)
         plain = resolved(config)
     except OmegaConfBaseException as error:
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
@@ -160,6 +162,17 @@ def _plan(
     # Experiments that differ in nothing but their names are one run, in one folder.
     slug, name = _places.setdefault(identified, (experiment.split("/")[0], name))
     return Run(slug, name, identified, plain, needs)
+
+
+def _name_by_class(experiment: str, config: dict[str, Any]) -> None:
+    """A name that speaks of what a target of one's own has not is that target's own name."""
+    own = own_name(experiment, config)
+    if own is None or "${target." not in str(config.get("name")):
+        return
+    try:
+        resolved_but(config, "name", ())
+    except OmegaConfBaseException:
+        config["name"] = own
 
 
 _places: dict[str, tuple[str, str]] = {}

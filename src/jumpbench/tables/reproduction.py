@@ -249,6 +249,8 @@ def reproduce(table_id: str, selection: Selection, launcher: Launcher, fresh: bo
             f"{table_id}: nothing of this selection is part of the {selection.scale} scale; "
             "choose other rows or columns, or scale=paper"
         )
+    for note in grids.not_applied(job.part, job.table, selection):
+        print(note)
     try:
         job.make(launcher, fresh)
     finally:

@@ -45,6 +45,14 @@ def arguments_of(node: Any) -> frozenset[str]:
     return frozenset()
 
 
+def takes(name: str, argument: str) -> bool | None:
+    """Whether the class of that name has an argument (imports it); None if that is unknown."""
+    with contextlib.suppress(UserError, TypeError, ValueError):
+        known, others = _arguments(permitted(name))
+        return others or argument in known
+    return None
+
+
 def _arguments(function: Any) -> tuple[dict[str, inspect.Parameter], bool]:
     """Arguments by name, and whether any other is taken too.
 

@@ -7,6 +7,7 @@ from typing import Any
 from rich.table import Table as RichTable
 
 from jumpbench.tables.attempt import forget
+from jumpbench.tables.composition import fitting
 from jumpbench.tables.console import console, words
 from jumpbench.tables.grid import seeds as seeds_of
 from jumpbench.tables.launchers import Launcher
@@ -32,10 +33,12 @@ def make_runs(
         seeds: ``3`` or ``[0,2]``; without it the seed of the configuration.
         fresh: also what is finished (but not what it needs).
     """
-    changes = expanded(overrides)
+    changes, notes = _changes(experiment, overrides)
     chosen = seeds_of(seeds, 1) if seeds is not None else [None]
     runs = [plan_run(experiment, changes, seed) for seed in chosen]
-    refuse_unread(overrides, [lambda typed: (experiment, expanded(typed))])
+    refuse_unread(overrides, [lambda typed: (experiment, _changes(experiment, typed)[0])])
+    for note in notes:
+        console().print(words(console(), note, "yellow"), soft_wrap=True)
     if fresh:
         forget([run.folder for run in runs])
     steps = {step.hash: step for run in runs for step in run.with_needs()}
@@ -46,6 +49,13 @@ def make_runs(
     if made:
         _print(made)
     return len(made) == len(runs)
+
+
+def _changes(experiment: str, overrides: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Overrides of the run, and notes: what scale files say, then what is typed, in any order."""
+    scales = [text for text in overrides if text.startswith("scale=")]
+    typed = [text for text in overrides if text not in scales]
+    return fitting(experiment, expanded(scales), typed)
 
 
 def _print(made: Sequence[tuple[Run, dict[str, Any]]]) -> None:

@@ -108,7 +108,7 @@ def exact_kernel(target: DiscreteTarget) -> Kernel:
         if target.length * math.log2(target.n_states) > LARGEST_BITS:
             raise UserError(
                 f"no ground truth: {error}; and {target.n_states}^{target.length} states are too "
-                "many to enumerate"
+                "many to enumerate; without true samples: evaluation=target needs.ground_truth=null"
             ) from None
         return EnumeratedDraws()
     return SwendsenWang()
