@@ -22,8 +22,7 @@ def check_signatures(config: Mapping[str, Any]) -> None:
 
     Raises:
         UserError: a class that cannot be imported, or that no configuration may call; an argument
-            that is unknown, missing, or of another type than its annotation says; or what the
-            ``check_files`` of such a class raises, given the node's plain values.
+            that is unknown, missing, or of another type than its annotation says.
     """
     parts = {k: config.get(k) for k in ("data", "method", "evaluation", "trainer", "logger")}
     # What is null for the trainer is left to Lightning.
@@ -32,8 +31,18 @@ def check_signatures(config: Mapping[str, Any]) -> None:
         function = called(node, place)
         if node["_target_"] not in GETTERS:
             _check_call(function, place, node)
-            if check_files := getattr(function, "check_files", None):
-                check_files(**{k: v for k, v in node.items() if not k.startswith("_")})
+
+
+def check_files(config: Mapping[str, Any]) -> None:
+    """Whether published files that a run reads are here: asks the classes that have a method
+    ``check_files``, with the node's plain values.
+
+    Raises:
+        DataMissing: one is not here, and cannot be fetched.
+    """
+    for place, node in targets(config.get("method")):
+        if check := getattr(called(node, place), "check_files", None):
+            check(**{k: v for k, v in node.items() if not k.startswith("_")})
 
 
 def arguments_of(node: Any) -> frozenset[str]:

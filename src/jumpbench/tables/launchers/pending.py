@@ -8,7 +8,7 @@ from jumpbench.tables.launchers import Events, Labels
 from jumpbench.tables.launchers.queue import which_failed
 from jumpbench.tables.plan import Run
 from jumpbench.tables.resources import Resources
-from jumpbench.tables.signatures import check_signatures
+from jumpbench.tables.signatures import check_files, check_signatures
 from jumpbench.tables.store import failure_kind, read_failure, read_metrics, record_failure
 
 
@@ -71,6 +71,7 @@ def _cannot_be_built(run: Run) -> UserError | None:
         if read_metrics(run.folder) is None:
             Resources.of(run.config)
             check_signatures(run.config)
+            check_files(run.config)
     except UserError as error:
         return error
     return None
