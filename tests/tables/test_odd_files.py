@@ -100,6 +100,17 @@ def test_a_figure_that_meets_a_damaged_run_is_left_out(made, project, capsys):
     assert sum(value is None for value in values(project).values()) == 1
 
 
+@pytest.mark.parametrize("kind", ["link", "folder"])
+def test_a_lock_that_is_no_file_costs_its_run_alone(made, project, capsys, kind):
+    (made / "metrics.json").unlink()
+    (made / ".lock").unlink(missing_ok=True)
+    (made / ".lock").symlink_to(".lock") if kind == "link" else (made / ".lock").mkdir()
+    assert main(TABLE) == main(STATUS) == 1
+    assert "cannot lock" in capsys.readouterr().err
+    assert sum(value is None for value in values(project).values()) == 1
+    assert main([*TABLE, "fresh=true"]) == 2 and "cannot lock" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="capabilities")
 @pytest.mark.parametrize("name", ["", "metrics.json", "others", "read-only"])
 def test_what_may_not_be_read_costs_its_cell_alone(made, project, name):

@@ -21,6 +21,7 @@ from typing import Any
 from filelock import Timeout
 
 from jumpbench.errors import UserError
+from jumpbench.tables.held import held
 from jumpbench.tables.machines import opened
 from jumpbench.tables.resources import time_limit
 from jumpbench.tables.store import (
@@ -29,7 +30,6 @@ from jumpbench.tables.store import (
     read_json,
     read_metrics,
     record_failure,
-    run_lock,
     write_config,
     write_json,
 )
@@ -97,7 +97,7 @@ def attempt(job: Job, watch: Any = None) -> Ended:
     try:
         if read_metrics(job.folder) is not None:
             return Ended(Outcome.FINISHED)
-        with run_lock(job.folder).acquire(timeout=0):
+        with held(job.folder):
             if read_metrics(job.folder) is not None:
                 return Ended(Outcome.FINISHED)
             if watch is not None and hasattr(watch, "started"):
@@ -105,9 +105,6 @@ def attempt(job: Job, watch: Any = None) -> Ended:
             ended = _make(job, watch)
     except Timeout:
         return Ended(Outcome.HELD)
-    except PermissionError as error:  # of its lock: a folder of somebody else
-        why = f"cannot make {job.folder}: {error.strerror}; set JUMPBENCH_OUTPUTS to another folder"
-        return Ended(Outcome.FAILED, why)
     except UserError as error:
         record_failure(job.folder, type(error).__name__, str(error))
         return Ended(Outcome.FAILED, str(error))
@@ -125,13 +122,13 @@ def forget(folders: Sequence[Path]) -> None:
     """Take away what runs have measured, saved and drawn, so that they are made again.
 
     Raises:
-        UserError: a process is making one of them.
+        UserError: a process is making one of them, or its lock cannot be had.
     """
     with contextlib.ExitStack() as locks:
         there = [folder for folder in folders if folder.is_dir()]
         for folder in there:  # all or none
             try:
-                locks.enter_context(run_lock(folder).acquire(timeout=0))
+                locks.enter_context(held(folder))
             except Timeout:
                 raise UserError(f"{folder.name} is being made now; wait for it to end") from None
         for folder in there:
