@@ -19,6 +19,7 @@ from jumpbench.tables.recorded import read_record
 from jumpbench.tables.recordpictures import caption, pictures_of
 from jumpbench.tables.smallpng import MOST_BYTES, small_png
 from jumpbench.tables.spec import available, load
+from jumpbench.tables.store import write_config
 
 BUDGET = 10_000_000
 RECORD = ["report", "--record", "toy/coins", "scale=smoke"]
@@ -153,6 +154,12 @@ def test_sequences_are_no_picture_of_samples(tmp_path):
     torch.save({"samples": torch.randint(0, 50, (40, 10))}, tmp_path / ARTIFACTS)
     assert runpictures.sample_sheet({"a": tmp_path}) is None
     assert runpictures.sample_sheet({"a": tmp_path / "nothing"}) is None
+    letters = {"samples": torch.arange(4).repeat(3, 16)}  # 64 letters are no square of 8x8
+    torch.save(letters, tmp_path / ARTIFACTS)
+    write_config(tmp_path, {"method": {"target": None}})
+    assert runpictures.sample_sheet({"a": tmp_path}) is None
+    write_config(tmp_path, {"method": {"target": {"size": 8}}})
+    assert runpictures.sample_sheet({"a": tmp_path}) is not None
 
 
 DAMAGE = ("none", "altered", "link", "large", "gone", "folder", "name", "entry")

@@ -128,7 +128,9 @@ def sample_sheet(runs: Mapping[str, Path]) -> bytes | None:
     found = {
         name: images[:SHOWN]
         for name, run in runs.items()
-        if (samples := _samples(run)) is not None and (images := _images(samples)) is not None
+        if (samples := _samples(run)) is not None
+        and _is_picture(samples, run)
+        and (images := _images(samples)) is not None
     }
     if not found:
         return None
@@ -145,6 +147,14 @@ def sample_sheet(runs: Mapping[str, Path]) -> bytes | None:
     figure.savefig(buffer, format="png", dpi=150, bbox_inches="tight")
     plt.close(figure)
     return buffer.getvalue()
+
+
+def _is_picture(samples: Any, run: Path) -> bool:
+    """Whether samples are images, of two values, or states of a lattice: letters are none."""
+    if samples.ndim > 2 or samples.max() <= 1:
+        return True
+    target = (read_config(run).get("method") or {}).get("target")
+    return isinstance(target, dict) and "size" in target
 
 
 def _samples(run: Path) -> Any:
