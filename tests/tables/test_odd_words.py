@@ -86,6 +86,19 @@ def test_a_file_that_is_none_is_named(project, capsys, place, text):
     assert main(["list"]) == 0 and main(["experiments"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("3\n", "coin.yaml is no mapping of keys"), ("{}  3: 1\n", "the key 3 must be text")],
+)
+def test_a_configuration_that_is_none(project, capsys, text, told):
+    file = project / "conf/experiment/toy/coin.yaml"
+    method = "method:\n  _target_: toys.Coin\n"
+    good = file.read_text().split("method:")[0] + method
+    file.write_text(text.replace("{}", good))
+    plan.forget()
+    refused(STATUS, capsys, told)
+
+
 def test_a_scale_that_contains_itself(project, capsys):
     file = project / "conf/scale/toy/odd.yaml"
     file.parent.mkdir(parents=True)

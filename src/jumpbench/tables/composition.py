@@ -173,7 +173,7 @@ def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]
 
     try:
         return composition_cache.kept(by_hydra, conf_dirs(), chosen)
-    except _FAILURES as error:
+    except (*_FAILURES, OSError) as error:
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
     except yaml.YAMLError as error:
         raise UserError(f"experiment {experiment}: {' '.join(str(error).split())}") from None

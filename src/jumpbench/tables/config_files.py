@@ -92,4 +92,8 @@ def _content(file: Path) -> bytes:
 def _parsed(file: Path) -> tuple[DictConfig | ListConfig, dict[str, str | None]]:
     """Content and header."""
     text = _content(file).decode("utf-8")
-    return OmegaConf.load(io.StringIO(text)), ConfigSource._get_header_dict(text[:512])
+    try:
+        content = OmegaConf.load(io.StringIO(text))
+    except OSError:  # what OmegaConf makes of a number
+        raise ValueError(f"{file} is no mapping of keys") from None
+    return content, ConfigSource._get_header_dict(text[:512])

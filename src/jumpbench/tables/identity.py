@@ -32,6 +32,9 @@ def identity(config: dict[str, Any]) -> str:
 
     A trainer setting or a node that is null is as good as absent, so that a default which is
     written down later changes no identity.
+
+    Raises:
+        UserError: a mapping whose keys are partly text.
     """
     kept: dict[str, Any] = {}
     for key in DECIDING:
@@ -43,8 +46,20 @@ def identity(config: dict[str, Any]) -> str:
                 value = {k: v for k, v in value.items() if v is not None}
         if value or key in ("seed", "stages"):
             kept[key] = value
-    text = json.dumps(kept, sort_keys=True, default=str)
+    try:
+        text = json.dumps(kept, sort_keys=True, default=str)
+    except TypeError:  # they have no order
+        raise UserError(f"the key {_odd_key(kept)!r} must be text: quote it") from None
     return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def _odd_key(node: Any) -> Any:
+    """The first key inside plain data that is no text; None if there is none."""
+    if not isinstance(node, dict | list):
+        return None
+    odd = [key for key in node if not isinstance(key, str)] if isinstance(node, dict) else []
+    inner = node.values() if isinstance(node, dict) else node
+    return next((key for key in (*odd, *map(_odd_key, inner)) if key is not None), None)
 
 
 LONGEST_NAME = 200

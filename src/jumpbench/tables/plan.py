@@ -158,7 +158,10 @@ def _plan(
         raise UserError(f"experiment {experiment}: {error}") from None
     plain["needs"] = {key: f"run:{run.hash}" for key, run in needs.items()}
     name = re.sub(r"[^A-Za-z0-9._=+-]+", "-", str(plain["name"]))
-    identified = identity(plain)
+    try:
+        identified = identity(plain)
+    except UserError as error:
+        raise UserError(f"experiment {experiment}: {error}") from None
     # Experiments that differ in nothing but their names are one run, in one folder.
     slug, name = _places.setdefault(identified, (experiment.split("/")[0], name))
     return Run(slug, name, identified, plain, needs)
