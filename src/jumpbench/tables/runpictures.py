@@ -153,7 +153,9 @@ def _is_picture(samples: Any, run: Path) -> bool:
     """Whether samples are images, of two values, or states of a lattice: letters are none."""
     if samples.ndim > 2 or samples.max() <= 1:
         return True
-    target = (read_config(run).get("method") or {}).get("target")
+    target = None
+    with contextlib.suppress(UserError, AttributeError):
+        target = (read_config(run).get("method") or {}).get("target")
     return isinstance(target, dict) and "size" in target
 
 
