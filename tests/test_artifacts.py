@@ -9,8 +9,8 @@ from torch import nn
 
 from jumpbench.artifacts import with_weights
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
-from jumpbench.tables.execute import execute
-from jumpbench.tables.plan import plan_run
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.runs.execute import execute
 
 
 def digest(path):

@@ -1,47 +1,115 @@
-"""Imports point downward only: mathematics, Lightning, the suite; no paper knows another one."""
+"""Imports point downward only, inside functions too: mathematics, Lightning, the suite and its
+rooms; no paper knows another one, and no module needs one that needs it."""
 
 import ast
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import jumpbench
 
 ROOT = Path(jumpbench.__file__).parent
 FLOORS = {
-    **dict.fromkeys(("artifacts", "errors", "files", "kernels", "lazy", "paths", "seeding"), 0),
+    **dict.fromkeys(
+        ("artifacts", "errors", "files", "lazy", "names", "ops", "paths", "seeding", "version"), 0
+    ),
     **dict.fromkeys(("processes", "samplers", "targets", "networks", "solvers", "metrics"), 1),
     **dict.fromkeys(("data", "evaluations", "methods"), 2),
 }
 SUITE = 3  # and whatever is not listed
-PAPERS = {"sgdd", "dasbs", "blackout", "dnfs", "symmetric_diffusers"}
+ROOMS = ("language", "planning", "runs", "launchers", "judging", "views", "commands")
+SHARED = {"common", "unnormalised"}  # of the methods; every other folder there is a paper
 SUITE_ONLY = {"hydra", "omegaconf", "wandb", "submitit", "ray"}
 
 
-def imports():
-    """(importing module, imported module), both as tuples of names, within functions too."""
+@cache
+def modules():
+    """{name of a module, without the package: its file}."""
+    found = {}
     for file in sorted(ROOT.rglob("*.py")):
-        module = (*file.relative_to(ROOT).parts[:-1], file.stem)
+        parts = file.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+@cache
+def imports():
+    """(importing module, imported name) within the package, and (module, library) outside it."""
+    inside, outside = set(), set()
+    for module, file in modules().items():
         for node in ast.walk(ast.parse(file.read_text())):
+            names = []
             if isinstance(node, ast.ImportFrom) and node.module:
-                yield module, tuple(node.module.split("."))
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
             elif isinstance(node, ast.Import):
-                yield from ((module, tuple(alias.name.split("."))) for alias in node.names)
+                names = [alias.name for alias in node.names]
+            for name in names:
+                head, _, rest = name.partition(".")
+                (inside if head == "jumpbench" else outside).add(
+                    (module, rest if head == "jumpbench" else head)
+                )
+    return inside, outside
+
+
+def floor_of(module):
+    return FLOORS.get(module.split(".")[0], SUITE)
 
 
 def paper_of(module):
-    return module[1] if module[0] == "methods" and set(module[1:2]) <= PAPERS else None
+    words = module.split(".")
+    is_paper = words[0] == "methods" and len(words) > 2 and words[1] not in SHARED
+    return words[1] if is_paper else None
+
+
+def room_of(module):
+    """The number of a room; what is in none may be used by all of them (names) or by none (cli)."""
+    words = module.split(".")
+    return ROOMS.index(words[1]) if words[0] == "tables" and words[1:2] else None
 
 
 def test_every_import_points_downward():
-    wrong = []
-    for module, imported in imports():
-        if module[0] in ("__init__", "__main__"):  # what the package offers, by name
-            continue
-        mine = FLOORS.get(module[0], SUITE)
-        if imported[0] == "jumpbench" and len(imported) > 1:
-            above = FLOORS.get(imported[1], SUITE) > mine
-            theirs = paper_of(imported[1:]) if len(imported) > 2 else None
-            if above or (theirs and mine == 2 and paper_of(module) != theirs):
-                wrong.append((module, imported))
-        elif (imported[0] in SUITE_ONLY and mine < 3) or (imported[0] == "lightning" and mine < 2):
-            wrong.append((module, imported))
-    assert wrong == []
+    inside, outside = imports()
+    wrong = [
+        (module, name)
+        for module, name in inside
+        if module not in ("", "__main__") and floor_of(name) > floor_of(module)
+    ]
+    wrong += [
+        (module, library)
+        for module, library in outside
+        if (library in SUITE_ONLY and floor_of(module) < SUITE)
+        or (library == "lightning" and floor_of(module) < 2)
+    ]
+    assert sorted(wrong) == []
+
+
+def test_no_paper_knows_another_one():
+    inside, _ = imports()
+    wrong = [
+        (module, name)
+        for module, name in inside
+        if paper_of(name) and floor_of(module) < SUITE and paper_of(name) != paper_of(f"{module}.x")
+    ]
+    assert sorted(wrong) == []
+
+
+def test_rooms_of_the_engine_use_those_below_them_only():
+    inside, _ = imports()
+    between = [
+        (module, name)
+        for module, name in inside
+        if room_of(module) is not None and name.startswith("tables.")
+    ]
+    assert len({(room_of(a), room_of(b)) for a, b in between}) > 10  # they were found at all
+    assert sorted((a, b) for a, b in between if room_of(b) > room_of(a)) == []
+
+
+def test_there_are_no_circles():
+    inside, _ = imports()
+    known = modules()
+    needs: dict[str, set[str]] = {module: set() for module in known}
+    for module, name in inside:
+        stem = name if name in known else name.rpartition(".")[0]
+        if stem in known and stem != module:
+            needs[module].add(stem)
+    TopologicalSorter(needs).prepare()  # raises CycleError, which names the circle

@@ -15,9 +15,9 @@ from lightning.fabric.utilities.apply_func import move_data_to_device
 from fake_gpu import fake_gpu
 from jumpbench.methods.blackout.model import LostUnits
 from jumpbench.samplers.clusters import swendsen_wang
-from jumpbench.tables.grid import Selection, build
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.spec import load
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.plan import plan_run
 
 STEPS = 4
 SHORT = (

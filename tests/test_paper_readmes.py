@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jumpbench.cli import main
-from jumpbench.tables.spec import load
+from jumpbench.cli.main import main
+from jumpbench.tables.language.spec import load
 
 ROOT = Path(__file__).parents[1]
 READMES = sorted(ROOT.glob("reproduce/*/README.md"))

@@ -31,7 +31,7 @@ import torch
 before = set(sys.modules)
 import jumpbench.samplers, jumpbench.metrics, jumpbench.processes, jumpbench.targets
 assert not [m for m in set(sys.modules) - before if not m.startswith("jumpbench")]
-for package in ("kernels", "metrics", "networks", "processes", "samplers", "targets"):
+for package in ("ops", "metrics", "networks", "processes", "samplers", "targets"):
     root = import_module(f"jumpbench.{package}")
     for module in pkgutil.walk_packages(root.__path__, root.__name__ + "."):
         import_module(module.name)

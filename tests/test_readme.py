@@ -9,7 +9,7 @@ import sys
 import pytest
 import torch
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.paths import checkout
 
 ROOT = checkout()

@@ -2,6 +2,6 @@
 
 import sys
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 
 sys.exit(main())

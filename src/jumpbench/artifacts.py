@@ -8,8 +8,7 @@ import torch
 from torch import nn
 
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
-
-ARTIFACTS = "samples.pt"
+from jumpbench.paths import SAMPLES
 
 
 def load_artifacts(folder: str | Path, device: torch.device | str = "cpu") -> dict[str, Any]:
@@ -18,7 +17,7 @@ def load_artifacts(folder: str | Path, device: torch.device | str = "cpu") -> di
     Raises:
         UserError: the run has not finished.
     """
-    path = Path(folder) / ARTIFACTS
+    path = Path(folder) / SAMPLES
     if not path.is_file():
         raise UserError(f"{path} is missing: the run that makes it has not finished; run it first")
     return torch.load(path, map_location=device, weights_only=True)

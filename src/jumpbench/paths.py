@@ -8,6 +8,11 @@ from jumpbench.errors import UserError
 
 _PACKAGE = Path(__file__).resolve().parent
 
+# In the folder of a run (jumpbench.tables.runs has its other files), for runs that need others.
+SAMPLES = "samples.pt"  # what a finished run leaves for others: samples, moments, networks
+CHECKPOINTS = "checkpoints"
+LAST_CHECKPOINT = "last.ckpt"
+
 
 def named_folder(variable: str, text: str) -> Path:
     """The folder that an environment variable names, taken literally but for a leading ``~``.
@@ -119,6 +124,20 @@ def outputs_root() -> Path:
     if own:
         return Path(os.path.realpath(named_folder("JUMPBENCH_OUTPUTS", own)))
     return (checkout() or Path.cwd()) / "outputs"
+
+
+def data_root(root: str | Path | None = None) -> Path:
+    """``root``, else ``JUMPBENCH_DATA``, else ``data/`` of the checkout or the working folder.
+
+    Raises:
+        UserError: ``JUMPBENCH_DATA`` is no folder, or no name of one.
+    """
+    if not root and (own := os.environ.get("JUMPBENCH_DATA")):
+        folder = named_folder("JUMPBENCH_DATA", own)
+        if os.path.exists(folder) and not os.path.isdir(folder):
+            raise UserError(f"JUMPBENCH_DATA={own} is no folder; give the one that holds datasets")
+        return folder
+    return Path(root or (checkout() or Path()) / "data").expanduser()
 
 
 def cache_folder(name: str) -> Path | None:

@@ -18,10 +18,10 @@ import numpy as np
 import torch
 from common import as_in_a_run, compare, record, seconds
 
-from jumpbench.kernels.binomial import binomial, thinned
 from jumpbench.methods.blackout.losses import finite_time, regression
 from jumpbench.methods.blackout.model import LostUnits
 from jumpbench.networks.ncsnpp import NCSNpp
+from jumpbench.ops.binomial import binomial, thinned
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import FisherTimes
 from jumpbench.samplers.counts import BinomialBridge, PoissonLeap, stochastic

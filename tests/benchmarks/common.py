@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from jumpbench.tables.memory import keep_freed_memory
+from jumpbench.tables.runs.memory import keep_freed_memory
 
 BLOCK_SECONDS = 0.1
 

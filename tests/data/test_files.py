@@ -11,9 +11,9 @@ from urllib.error import URLError
 
 import pytest
 
-from jumpbench.data.files import DataFile, data_root, download, find, read
+from jumpbench.data.files import DataFile, download, find, read
 from jumpbench.errors import DataCorrupt, DataMissing
-from jumpbench.paths import suite_root
+from jumpbench.paths import data_root, suite_root
 
 CONTENT = b"what was published\n" * 20
 MD5 = hashlib.md5(CONTENT).hexdigest()

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from jumpbench.data.files import data_root
 from jumpbench.data.melodies import (
     GeneratedMelodies,
     NottinghamMelodies,
@@ -18,6 +17,7 @@ from jumpbench.data.melodies import (
 from jumpbench.data.midi import REST, MidiTrack, Note, melody, parse_midi
 from jumpbench.data.midi_folder import MidiFolder, is_melody
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
+from jumpbench.paths import data_root
 from support import needs_data
 
 # Name "A"; on 60, after 200 ticks (two bytes) off by running status with velocity 0; program

@@ -10,8 +10,8 @@ from lightning import LightningDataModule, Trainer
 
 from jumpbench.data.batches import numbered_loader
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.methods.base import Method
-from jumpbench.methods.shards import Shards
+from jumpbench.methods.common.base import Method
+from jumpbench.methods.common.shards import Shards
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 

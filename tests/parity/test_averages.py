@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from jumpbench.methods.averaging import RampedAverage, RampedWeightAveraging
+from jumpbench.methods.common.averaging import RampedAverage, RampedWeightAveraging
 from parity.arrays import agree, arrays
 
 STORED = arrays("averages")

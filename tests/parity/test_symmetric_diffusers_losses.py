@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from jumpbench.methods.learning_rates import Cosine, Noam
+from jumpbench.methods.common.learning_rates import Cosine, Noam
 from jumpbench.methods.symmetric_diffusers.distributions.inverse_insertion import move_to_end
 from jumpbench.methods.symmetric_diffusers.distributions.inverse_riffle import stable_partition
 from jumpbench.methods.symmetric_diffusers.losses import (

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from jumpbench.kernels.uniforms import fill_uniform_
+from jumpbench.ops.uniforms import fill_uniform_
 from jumpbench.processes.schedules import ModifiedLogLinear
 from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.jumps import frozen, jump_law, leap, renormalise, stay

@@ -19,7 +19,7 @@ def project(tmp_path, monkeypatch):
     monkeypatch.setenv(
         "PYTHONPATH", os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
     )
-    from jumpbench.tables import plan
+    from jumpbench.tables.planning import plan
 
     plan.forget()
     return tmp_path
@@ -28,7 +28,7 @@ def project(tmp_path, monkeypatch):
 @pytest.fixture
 def own_page(project, monkeypatch):
     """The page holds the toy table alone; the suite's records would take half a minute to draw."""
-    monkeypatch.setattr("jumpbench.tables.report_page.shown", lambda: ["toy/coins"])
+    monkeypatch.setattr("jumpbench.tables.commands.report_page.shown", lambda: ["toy/coins"])
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def jumpbench(project):
     """Run the command line in a process of its own; returns the finished process."""
 
     def run(*arguments: str, check: int | None = None, timeout: float = 120):
-        command = [sys.executable, "-m", "jumpbench.cli", *arguments]
+        command = [sys.executable, "-m", "jumpbench", *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, cwd=project)
         if check is not None:
             assert done.returncode == check, done.stdout + done.stderr

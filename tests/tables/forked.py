@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 
 LIMIT_SECONDS = 30.0
 

@@ -20,13 +20,14 @@ from pathlib import Path
 import torch
 from lightning.pytorch.callbacks import Checkpoint
 
-from jumpbench.tables.attempt import Job, Outcome, attempt
-from jumpbench.tables.checkpoints import LAST
-from jumpbench.tables.execute import _RunJob
-from jumpbench.tables.grid import Selection, build
-from jumpbench.tables.interrupts import Interrupts
-from jumpbench.tables.plan import Run, plan_run
-from jumpbench.tables.spec import load
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.plan import Run, plan_run
+from jumpbench.tables.runs import LAST_CHECKPOINT
+from jumpbench.tables.runs.attempt import attempt
+from jumpbench.tables.runs.execute import _RunJob
+from jumpbench.tables.runs.interrupts import Interrupts
+from jumpbench.tables.runs.job import Job, Outcome
 
 STOPPED = 77
 # What tells no more than how long something took, or where.
@@ -194,7 +195,7 @@ def measured(folder: Path) -> tuple[dict, dict]:
     numbers = {k: v for k, v in values.items() if not any(word in k for word in MEASURED)}
     artifacts = folder / "samples.pt"
     found = torch.load(artifacts, weights_only=True) if artifacts.exists() else {}
-    last = torch.load(folder / "checkpoints" / LAST, weights_only=True)["state_dict"]
+    last = torch.load(folder / "checkpoints" / LAST_CHECKPOINT, weights_only=True)["state_dict"]
     found |= {f"weight {name}": value for name, value in last.items()}
     return numbers, {k: v for k, v in found.items() if isinstance(v, torch.Tensor)}
 

@@ -12,8 +12,8 @@ import attacks
 import pytest
 from forked import forked
 
-from jumpbench.cli import main
-from jumpbench.tables import plan
+from jumpbench.cli.main import main
+from jumpbench.tables.planning import plan
 
 pytestmark = pytest.mark.long
 CHECKOUT = Path(__file__).parents[2]

@@ -12,11 +12,12 @@ import pytest
 import toys
 from filelock import FileLock
 
-from jumpbench.cli import main
-from jumpbench.tables.attempt import Job, Outcome, attempt, was_killed
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.resources import Resources
-from jumpbench.tables.store import read_failure
+from jumpbench.cli.main import main
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.runs.attempt import attempt, was_killed
+from jumpbench.tables.runs.job import Job, Outcome
+from jumpbench.tables.runs.resources import Resources
+from jumpbench.tables.runs.store import read_failure
 
 
 def job(*overrides):
@@ -36,7 +37,8 @@ def test_finished_failed_held(project):
     with FileLock(held.folder / ".lock"):
         code = f"""
 from pathlib import Path
-from jumpbench.tables.attempt import Job, attempt
+from jumpbench.tables.runs.attempt import attempt
+from jumpbench.tables.runs.job import Job
 print(attempt(Job(Path({str(held.folder)!r}), {{}})).outcome.value)
 """
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -45,7 +47,7 @@ print(attempt(Job(Path({str(held.folder)!r}), {{}})).outcome.value)
 
 def test_a_planned_run_is_made_from_its_folder(project, jumpbench):
     planned = job()
-    command = [sys.executable, "-m", "jumpbench.tables.execute", str(planned.folder)]
+    command = [sys.executable, "-m", "jumpbench.tables.runs", str(planned.folder)]
     planned.folder.mkdir(parents=True)
     missing = subprocess.run(command, capture_output=True, text=True, cwd=project)
     assert missing.returncode == 1 and "plan the run first" in missing.stderr
@@ -92,7 +94,7 @@ def with_a_hungry_row(project):
     path = project / "reproduce/toy/coins.yaml"
     path.write_text(path.read_text().replace("rows:\n", f"rows:\n{HUNGRY}", 1))
     chosen = ["scale=smoke", "rows=hungry,fair,biased", "columns=small n"]
-    return [sys.executable, "-m", "jumpbench.cli", "table", "toy/coins", *chosen]
+    return [sys.executable, "-m", "jumpbench", "table", "toy/coins", *chosen]
 
 
 def test_a_run_that_gets_no_memory_fails_its_own_cells(project):
@@ -182,7 +184,7 @@ def test_fresh_makes_runs_again(project, capsys):
     assert main(["run", "experiment=toy/second", "fresh=true"]) == 0
     assert len((project / "trace").read_text().splitlines()) == 5  # not what it needs
     with FileLock(plan_run("toy/second").folder / ".lock"):
-        code = "import sys; from jumpbench.cli import main; sys.exit(main(sys.argv[1:]))"
+        code = "import sys; from jumpbench.cli.main import main; sys.exit(main(sys.argv[1:]))"
         command = [sys.executable, "-c", code, "run", "experiment=toy/second", "fresh=true"]
         done = subprocess.run(command, capture_output=True, text=True, cwd=project)
     assert done.returncode == 2 and "is being made now" in done.stderr
@@ -198,7 +200,7 @@ def test_a_run_has_no_scale(project, capsys, key):
 
 def test_a_run_that_hangs_has_failed_and_is_killed(project, monkeypatch):
     """After ``resources.minutes``, counted with what earlier attempts took."""
-    monkeypatch.setattr("jumpbench.tables.children.STOP_SECONDS", 1.0)
+    monkeypatch.setattr("jumpbench.tables.runs.children.STOP_SECONDS", 1.0)
     run = plan_run("toy/coin", ["method.sleep=600", "resources.minutes=10"])
     assert run.hash == plan_run("toy/coin", ["method.sleep=600"]).hash
     began = time.monotonic()

@@ -6,11 +6,11 @@ import pytest
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
-from jumpbench.tables import barcharts, figures
-from jumpbench.tables.cells import Cell
-from jumpbench.tables.figures import Filled
-from jumpbench.tables.language import Metric
-from jumpbench.tables.spec import load
+from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.language.types import Metric
+from jumpbench.tables.views import barcharts, figures
+from jumpbench.tables.views.figures import Filled
 
 MEASURED = {("fair", "small n"): 0.5, ("biased", "small n"): 0.75, ("fair", "large n"): 0.25}
 

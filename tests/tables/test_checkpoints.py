@@ -12,17 +12,18 @@ import torch
 import toys
 from lightning import Trainer
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.errors import UserError
-from jumpbench.tables.checkpoints import LAST, PREVIOUS, WholeFiles, resume_point
-from jumpbench.tables.plan import plan_run
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.runs import LAST_CHECKPOINT, PREVIOUS_CHECKPOINT
+from jumpbench.tables.runs.checkpoints import WholeFiles, resume_point
 
 
 def metrics(run):
     return json.loads((run.folder / "metrics.json").read_text())["metrics"]
 
 
-def write(folder, value, run="abc", name=LAST):
+def write(folder, value, run="abc", name=LAST_CHECKPOINT):
     WholeFiles(run).save_checkpoint({"value": torch.full((1000,), value)}, folder / name)
 
 
@@ -30,9 +31,9 @@ def test_the_one_before_stays_until_the_next_is_whole(tmp_path):
     assert resume_point(tmp_path, "abc") is None
     write(tmp_path, 1.0)
     write(tmp_path, 2.0)
-    assert {p.name for p in tmp_path.iterdir()} == {LAST, PREVIOUS}
-    assert resume_point(tmp_path, "abc") == tmp_path / LAST
-    assert torch.load(tmp_path / PREVIOUS, weights_only=True)["value"][0] == 1.0
+    assert {p.name for p in tmp_path.iterdir()} == {LAST_CHECKPOINT, PREVIOUS_CHECKPOINT}
+    assert resume_point(tmp_path, "abc") == tmp_path / LAST_CHECKPOINT
+    assert torch.load(tmp_path / PREVIOUS_CHECKPOINT, weights_only=True)["value"][0] == 1.0
 
 
 def test_writing_fails_half_way(tmp_path, monkeypatch):
@@ -40,8 +41,8 @@ def test_writing_fails_half_way(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write(tmp_path, 2.0)
-    assert torch.load(tmp_path / LAST, weights_only=True)["value"][0] == 1.0
-    assert {p.name for p in tmp_path.iterdir()} == {LAST}
+    assert torch.load(tmp_path / LAST_CHECKPOINT, weights_only=True)["value"][0] == 1.0
+    assert {p.name for p in tmp_path.iterdir()} == {LAST_CHECKPOINT}
 
 
 def test_nothing_is_written_elsewhere(tmp_path, monkeypatch):
@@ -54,16 +55,18 @@ def test_nothing_is_written_elsewhere(tmp_path, monkeypatch):
 @pytest.mark.parametrize("position", [0.2, 0.5, 0.8])
 def test_a_flipped_bit_is_seen(tmp_path, position):
     write(tmp_path, 1.0)
-    whole = (tmp_path / LAST).read_bytes()
+    whole = (tmp_path / LAST_CHECKPOINT).read_bytes()
     payload = whole.index(torch.full((8,), 1.0).numpy().tobytes())
     place = payload + int(position * 4000)
     damaged = bytes([*whole[:place], whole[place] ^ 1, *whole[place + 1 :]])
-    (tmp_path / LAST).write_bytes(damaged)
-    assert torch.load(tmp_path / LAST, weights_only=True) is not None  # torch does not see it
+    (tmp_path / LAST_CHECKPOINT).write_bytes(damaged)
+    assert (
+        torch.load(tmp_path / LAST_CHECKPOINT, weights_only=True) is not None
+    )  # torch does not see it
     with pytest.raises(UserError, match=r"last\.ckpt is corrupt; delete it"):
         resume_point(tmp_path, "abc")
-    write(tmp_path, 1.0, name=PREVIOUS)
-    assert resume_point(tmp_path, "abc") == tmp_path / PREVIOUS
+    write(tmp_path, 1.0, name=PREVIOUS_CHECKPOINT)
+    assert resume_point(tmp_path, "abc") == tmp_path / PREVIOUS_CHECKPOINT
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path):
@@ -84,8 +87,10 @@ def test_metrics_of_another_run_are_refused(project, capsys):
 def test_a_finished_run_keeps_one_checkpoint(project):
     assert main(["run", "experiment=toy/walk"]) == 0
     folder = plan_run("toy/walk").folder / "checkpoints"
-    assert [p.name for p in folder.iterdir()] == [LAST]
-    assert torch.load(folder / LAST, weights_only=True)["run"] == plan_run("toy/walk").hash
+    assert [p.name for p in folder.iterdir()] == [LAST_CHECKPOINT]
+    assert (
+        torch.load(folder / LAST_CHECKPOINT, weights_only=True)["run"] == plan_run("toy/walk").hash
+    )
 
 
 def test_checkpoints_by_time(project, monkeypatch):
@@ -123,7 +128,7 @@ def test_a_killed_training_is_stopped_at_its_step_and_loses_a_minute_at_most(pro
     walk.write_text(walk.read_text().replace("sleep: 0.0", "sleep: 0.1"))
     often = ["checkpoint_every=1000", "checkpoint_minutes=0.001"]
     run = plan_run("toy/walk", often)
-    command = [sys.executable, "-m", "jumpbench.cli", "run", "experiment=toy/walk", *often]
+    command = [sys.executable, "-m", "jumpbench", "run", "experiment=toy/walk", *often]
     child = subprocess.Popen(command, cwd=project, stderr=subprocess.DEVNULL)
     end = time.monotonic() + 120
     while not (run.folder / "checkpoints" / "step.json").exists() and time.monotonic() < end:
@@ -196,7 +201,7 @@ def test_no_validation_is_forgotten_or_repeated_wherever_training_stops(project,
     assert expected["validations"] == 6
 
     for stop in range(13):
-        for path in (run.folder / "metrics.json", run.folder / "checkpoints" / LAST):
+        for path in (run.folder / "metrics.json", run.folder / "checkpoints" / LAST_CHECKPOINT):
             path.unlink()
         with monkeypatch.context() as patch:
             patch.setattr(
@@ -218,7 +223,7 @@ def test_no_checkpoint_falls_between_accumulated_gradients(project, monkeypatch)
     assert main(["run", *chosen]) == 0
     run = plan_run("toy/walk", chosen[1:])
     expected = metrics(run)["mean"]
-    for path in (run.folder / "metrics.json", run.folder / "checkpoints" / LAST):
+    for path in (run.folder / "metrics.json", run.folder / "checkpoints" / LAST_CHECKPOINT):
         path.unlink()
 
     def stops(self, *rest):
@@ -239,7 +244,7 @@ def test_asked_to_stop_training_saves_where_it_is(project, number):
     slow = ["checkpoint_every=1000", "++trainer.log_every_n_steps=1"]
     run = plan_run("toy/walk", slow)
     process = subprocess.Popen(
-        [sys.executable, "-m", "jumpbench.cli", "run", "experiment=toy/walk", *slow],
+        [sys.executable, "-m", "jumpbench", "run", "experiment=toy/walk", *slow],
         cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
@@ -250,7 +255,7 @@ def test_asked_to_stop_training_saves_where_it_is(project, number):
     process.send_signal(number)
     shown = process.communicate(timeout=60)[0]
     assert process.returncode == 130 and "call again" in shown, shown
-    saved = torch.load(run.folder / "checkpoints" / LAST, weights_only=True)
+    saved = torch.load(run.folder / "checkpoints" / LAST_CHECKPOINT, weights_only=True)
     assert 0 < saved["global_step"] < 20
     assert not (run.folder / "begun.json").exists()
 
@@ -281,7 +286,7 @@ def test_killed_while_writing_one_is_whole(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", "/dev/shm")
     kill_while_writing(tmp_path, 10)
     left = {p.name for p in tmp_path.iterdir()}
-    assert left <= {LAST, PREVIOUS, f".{LAST}.writing"}
+    assert left <= {LAST_CHECKPOINT, PREVIOUS_CHECKPOINT, f".{LAST_CHECKPOINT}.writing"}
 
 
 @pytest.mark.slow

@@ -9,12 +9,12 @@ import yaml
 from pydantic import TypeAdapter
 
 from jumpbench.errors import UserError
-from jumpbench.tables.cells import Cell, Value, verdict
-from jumpbench.tables.checks import Check
-from jumpbench.tables.claims import evaluate, in_print
-from jumpbench.tables.language import Claim, Heads
-from jumpbench.tables.spec import load, parse
-from jumpbench.tables.wording import claim_words, state
+from jumpbench.tables.judging.cells import Cell, Value, verdict
+from jumpbench.tables.judging.claims import evaluate, in_print
+from jumpbench.tables.language.checks import Check
+from jumpbench.tables.language.spec import load, parse
+from jumpbench.tables.language.types import Claim, Heads
+from jumpbench.tables.views.wording import claim_words, state
 
 CHECK = TypeAdapter(Check)
 

@@ -5,13 +5,13 @@ import os
 
 import pytest
 
-from jumpbench.tables.cells import Cell, uncertainty, verdict
-from jumpbench.tables.collect import Records, collect
-from jumpbench.tables.grid import Selection, build, unique_runs, whole
-from jumpbench.tables.language import Metric, Published
-from jumpbench.tables.layout import View, blocks, cell_text
-from jumpbench.tables.spec import load
-from jumpbench.tables.wording import counts, notes
+from jumpbench.tables.judging.cells import Cell, uncertainty, verdict
+from jumpbench.tables.judging.collect import Records, collect
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.language.types import Metric, Published
+from jumpbench.tables.planning.grid import Selection, build, unique_runs, whole
+from jumpbench.tables.views.layout import View, blocks, cell_text
+from jumpbench.tables.views.wording import counts, notes
 
 
 @pytest.fixture

@@ -17,9 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jumpbench import completion
-from jumpbench.cli import main
-from jumpbench.commands import COMMANDS
+from jumpbench.cli.commands import COMMANDS
+from jumpbench.cli.main import completion, main
 from jumpbench.errors import UserError
 from jumpbench.tables.launchers import options_of
 
@@ -100,7 +99,7 @@ def test_the_nearest_key_is_offered_and_flags_stand_anywhere(project, capsys):
 def test_words_for_a_number_are_told_before_torch_starts(project):
     """In a process of its own: planning is enough to see it."""
     code = (
-        "import sys; from jumpbench.cli import main\n"
+        "import sys; from jumpbench.cli.main import main\n"
         "status = main(['run', 'experiment=toy/coin', sys.argv[1]])\n"
         "print(status, 'torch' in sys.modules)"
     )

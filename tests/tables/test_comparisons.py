@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from jumpbench.tables.comparisons import (
+from jumpbench.tables.judging.comparisons import (
     COMMON_SEEDS,
     Contrast,
     Estimate,

@@ -9,9 +9,9 @@ from omegaconf import OmegaConf
 
 from jumpbench.errors import UserError
 from jumpbench.paths import conf_dirs
-from jumpbench.tables import composition, plan
-from jumpbench.tables.composition import composed
-from jumpbench.tables.plan import plan_run
+from jumpbench.tables.planning import composition, plan
+from jumpbench.tables.planning.composition import composed
+from jumpbench.tables.planning.plan import plan_run
 
 
 def kept(project):

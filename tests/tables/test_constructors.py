@@ -2,13 +2,13 @@
 
 import pytest
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.errors import UserError
-from jumpbench.tables.constructors import check_allowed, locate
-from jumpbench.tables.grid import Selection, build
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.signatures import check_signatures
-from jumpbench.tables.spec import available, load
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.planning.constructors import check_allowed, locate
+from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.signatures import check_signatures
 
 TRAINER = {"_target_": "lightning.Trainer", "devices": 1}
 

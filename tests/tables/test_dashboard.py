@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.errors import UserError
-from jumpbench.tables import dashboard
-from jumpbench.tables.spec import load
+from jumpbench.tables.commands import dashboard
+from jumpbench.tables.language.spec import load
 
 WORKSPACES = "wandb_workspaces"
 

@@ -3,11 +3,11 @@
 import pytest
 
 from jumpbench.paths import suite_root
-from jumpbench.tables.cells import Cell
-from jumpbench.tables.claims import evaluate
-from jumpbench.tables.language import OWN, PAPERS
-from jumpbench.tables.recorded import read_record, recorded_scales, recorded_view
-from jumpbench.tables.spec import available, load
+from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view
+from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.judging.claims import evaluate
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.language.types import OWN, PAPERS
 
 IDS = [i for i in available() if (suite_root() / "reproduce" / f"{i}.yaml").is_file()]
 RECORDS = [(table_id, scale) for table_id in IDS for scale in recorded_scales(table_id)]

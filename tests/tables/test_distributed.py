@@ -11,10 +11,11 @@ import pytest
 import torch
 from interruptions import SHORT, TRAINED, measured
 
-from jumpbench.cli import main
-from jumpbench.tables.attempt import Job, Outcome, attempt
-from jumpbench.tables.checkpoints import LAST
-from jumpbench.tables.plan import plan_run
+from jumpbench.cli.main import main
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.runs import LAST_CHECKPOINT
+from jumpbench.tables.runs.attempt import attempt
+from jumpbench.tables.runs.job import Job, Outcome
 
 MANY = ["trainer.devices=2", "trainer.accelerator=cpu"]
 
@@ -29,7 +30,7 @@ def test_the_bridge_sampler_trains_on_two_devices(more, capsys):
 
 def start(project, *overrides):
     """A walk on two processes of a CPU, in a group of its own, as a shell starts it."""
-    command = [sys.executable, "-m", "jumpbench.cli", "run", "experiment=toy/walk", *overrides]
+    command = [sys.executable, "-m", "jumpbench", "run", "experiment=toy/walk", *overrides]
     return subprocess.Popen(
         command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,
@@ -62,7 +63,7 @@ def walk(project):
 def walked(run):
     """Its numbers and weights, from where it was made."""
     values = json.loads((run.folder / "metrics.json").read_text())["metrics"]
-    last = torch.load(run.folder / "checkpoints" / LAST, weights_only=True)
+    last = torch.load(run.folder / "checkpoints" / LAST_CHECKPOINT, weights_only=True)
     return values["mean"], values["run/steps"], last["state_dict"]["position"].tolist()
 
 
@@ -95,7 +96,7 @@ def test_asked_to_stop_all_processes_save_one_step_and_go_on_from_it(
     signalled(process, number)
     shown = process.communicate(timeout=120)[0]
     assert process.returncode == 130 and "call again" in shown, shown
-    saved = torch.load(run.folder / "checkpoints" / LAST, weights_only=True)
+    saved = torch.load(run.folder / "checkpoints" / LAST_CHECKPOINT, weights_only=True)
     assert 0 < saved["global_step"] < 20
     assert saved["other_processes"][0]["generators"].keys() == {"force/1"}
     assert not (run.folder / "begun.json").exists()
@@ -111,7 +112,7 @@ def test_killed_on_two_devices_a_run_goes_on_as_if_it_had_not_been(walk, undistu
     often = [*slow, "checkpoint_every=3"]
     run = plan_run("toy/walk", often)
     process = start(project, *often)
-    until((run.folder / "checkpoints" / LAST).exists, process)
+    until((run.folder / "checkpoints" / LAST_CHECKPOINT).exists, process)
     to_all(process, signal.SIGKILL)
     process.communicate()
     assert main(["run", "experiment=toy/walk", *often]) == 0
@@ -134,7 +135,10 @@ def test_what_a_process_has_for_itself_comes_back(name, project, monkeypatch):
     undisturbed, run = planned(99), planned(4)
     assert made(undisturbed) is Outcome.FINISHED
     assert made(run) is Outcome.FAILED
-    assert torch.load(run.folder / "checkpoints" / LAST, weights_only=True)["global_step"] == 3
+    assert (
+        torch.load(run.folder / "checkpoints" / LAST_CHECKPOINT, weights_only=True)["global_step"]
+        == 3
+    )
     assert made(run) is Outcome.FINISHED
     (numbers, tensors), (found, drawn) = measured(undisturbed.folder), measured(run.folder)
     assert found == numbers and drawn.keys() == tensors.keys()

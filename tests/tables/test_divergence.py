@@ -9,10 +9,11 @@ from hydra.utils import instantiate
 from interruptions import TRAINED
 
 from jumpbench.networks.letf import LeTF
-from jumpbench.tables.attempt import Job, Outcome, attempt
-from jumpbench.tables.divergence import FACTOR, FiniteTraining
-from jumpbench.tables.grid import Selection, build, unique_runs
-from jumpbench.tables.spec import available, load
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.runs.attempt import attempt
+from jumpbench.tables.runs.divergence import FACTOR, FiniteTraining
+from jumpbench.tables.runs.job import Job, Outcome
 
 
 def at_rate(node, lr):

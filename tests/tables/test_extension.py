@@ -5,13 +5,13 @@ import os
 
 import pytest
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.errors import UserError
 from jumpbench.paths import suite_root
-from jumpbench.tables import plan
-from jumpbench.tables.grid import Selection
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.spec import available, load
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.planning import plan
+from jumpbench.tables.planning.grid import Selection
+from jumpbench.tables.planning.plan import plan_run
 
 FIVE_LINES = """\
 extends: toy/coins

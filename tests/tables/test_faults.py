@@ -11,15 +11,15 @@ from functools import partial
 import pytest
 from toys import table_json
 
-from jumpbench.cli import main
-from jumpbench.tables.plan import plan_run
+from jumpbench.cli.main import main
+from jumpbench.tables.planning.plan import plan_run
 
 SLOW = "walk.yaml"
 
 
 def start(project, *arguments, limit=None):
     return subprocess.Popen(
-        [sys.executable, "-m", "jumpbench.cli", *arguments],
+        [sys.executable, "-m", "jumpbench", *arguments],
         cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=limit,
     )  # fmt: skip
 
@@ -180,7 +180,7 @@ def test_a_lock_dies_with_its_process(project):
     coin.write_text(coin.read_text().replace("sleep: 0.0", "sleep: 60.0"))
     process = start(project, "run", "experiment=toy/coin")
     wait_for(lambda: (project / "trace").exists(), process)
-    from jumpbench.tables.store import is_running
+    from jumpbench.tables.runs.store import is_running
 
     folder = plan_run("toy/coin", ["method.sleep=60.0"]).folder
     assert is_running(folder)

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 
-from jumpbench.tables.scatter import scatter
+from jumpbench.tables.views.scatter import scatter
 from support import OwnHeads
 
 VALUES = {("a", "1", "x"): 1.0, ("a", "1", "y"): 2.0, ("a", "2", "x"): 3.0, ("a", "2", "y"): 5.0,

@@ -7,9 +7,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError
 from jumpbench.paths import experiment_names
-from jumpbench.tables.composition import composed
-from jumpbench.tables.formulas import resolved, resolved_but
-from jumpbench.tables.values import _set, with_value
+from jumpbench.tables.planning.composition import composed
+from jumpbench.tables.planning.fast.formulas import resolved, resolved_but
+from jumpbench.tables.planning.fast.values import _set, with_value
 
 ODD = {
     "a": {"b": 1, "c": "${a.b}", "list": ["${x}", {"deep": "${a.c}"}]},

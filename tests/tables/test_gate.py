@@ -15,16 +15,16 @@ import torch
 import yaml
 
 import jumpbench as suite
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.errors import UserError
 from jumpbench.paths import suite_root
-from jumpbench.tables import constructors
-from jumpbench.tables.constructors import check_allowed
-from jumpbench.tables.gate import construct, permitted
-from jumpbench.tables.grid import Selection, build
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.scalefiles import spelled
-from jumpbench.tables.spec import available, load
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.planning import constructors
+from jumpbench.tables.planning.constructors import check_allowed
+from jumpbench.tables.planning.gate import construct, permitted
+from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.scalefiles import spelled
 
 SHELL = "torch.nn.functional.torch.utils.collect_env.run"
 MINE = """\
@@ -80,24 +80,24 @@ DETOURS = [
     "torch.nn.functional.torch.jit.load", "torch.nn.modules.module.torch.save",
     "torch.optim.optimizer.torch.load", "jumpbench.paths.os.system",
     "jumpbench.data.files.os.system", "jumpbench.data.files.tarfile.open",
-    "jumpbench.tables.codeage.subprocess.getoutput", "jumpbench.artifacts.torch.load",
+    "jumpbench.tables.runs.codeage.subprocess.getoutput", "jumpbench.artifacts.torch.load",
     "jumpbench.artifacts.hashlib.os.system", "lightning.pytorch.trainer.trainer.os.system",
     "torchmetrics.metric.pickle.loads", "torchmetrics.metric.torch.load",
     # what another package defines, and an allowed one only imports
     "jumpbench.data.catalog.import_module", "jumpbench.data.images.generated_digits.__globals__",
     "torch.nn.modules.module.OrderedDict", "jumpbench.lazy.import_module",
     # what belongs to an allowed package and is more than a part of a model
-    "jumpbench.files.write_atomic", "jumpbench.data.files.download", "jumpbench.cli.main",
-    "jumpbench.data.files.DataFile", "jumpbench.tables.codeage.git", "jumpbench.load_run",
-    "jumpbench.tables.attempt.forget", "jumpbench.tables.gate.construct",
-    "jumpbench.tables.constructors.locate", "jumpbench.data.catalog.Dataset",
-    "jumpbench.methods.shards.Shards", "jumpbench.tables.launchers.slurm_job.main",
+    "jumpbench.files.write_atomic", "jumpbench.data.files.download", "jumpbench.cli.main.main",
+    "jumpbench.data.files.DataFile", "jumpbench.tables.runs.codeage.git", "jumpbench.load_run",
+    "jumpbench.tables.runs.attempt.forget", "jumpbench.tables.planning.gate.construct",
+    "jumpbench.tables.planning.constructors.locate", "jumpbench.data.catalog.Dataset",
+    "jumpbench.methods.common.shards.Shards", "jumpbench.tables.launchers.slurm_job.main",
     "lightning.pytorch.cli.LightningCLI", "lightning.pytorch.cli.instantiate_class",
     "lightning.fabric.utilities.cloud_io.get_filesystem", "lightning.seed_everything",
     "torch.nn.utils.parametrize.register_parametrization",
     "torch.nn.Module.load_state_dict", "torch.optim.Optimizer.load_state_dict",
-    "jumpbench.methods.base.Method.load_from_checkpoint",
-    "jumpbench.methods.base.Method.__init__", "jumpbench.methods.base.Method.mro",
+    "jumpbench.methods.common.base.Method.load_from_checkpoint",
+    "jumpbench.methods.common.base.Method.__init__", "jumpbench.methods.common.base.Method.mro",
     "lightning.LightningModule.load_from_checkpoint",
     "lightning.LightningDataModule.load_from_checkpoint",
     # not even by name
@@ -181,7 +181,7 @@ def test_what_is_documented_goes_on_working(here, monkeypatch):
         "lightning.pytorch.profilers.SimpleProfiler", "lightning.pytorch.strategies.DDPStrategy",
         "lightning.pytorch.plugins.environments.SLURMEnvironment", "lightning.LightningModule",
         "jumpbench.targets.Ising", "jumpbench.targets.graphs.Graphs.of",
-        "jumpbench.artifacts.with_weights", "jumpbench.tables.figures.curves",
+        "jumpbench.artifacts.with_weights", "jumpbench.tables.views.figures.curves",
     ):  # fmt: skip
         assert callable(permitted(name))
 
@@ -340,7 +340,7 @@ def test_a_damaged_configuration_of_a_run_is_named(project, text):
         _ = suite.load_run(folder).method
 
 
-LAYERS = ("processes", "samplers", "targets", "networks", "solvers", "metrics", "kernels", "data",
+LAYERS = ("processes", "samplers", "targets", "networks", "solvers", "metrics", "ops", "data",
           "evaluations", "methods")  # fmt: skip
 EFFECTS = {"subprocess", "importlib", "pickle", "shutil", "eval", "exec", "compile", "__import__",
            "system", "popen", "hub", "write_atomic", "write_text", "write_bytes", "unlink", "mkdir",
@@ -400,8 +400,9 @@ def test_everything_that_the_suite_itself_names_passes():
 
 def test_planning_imports_no_torch(project):
     code = (
-        "import sys; from jumpbench.tables.grid import Selection, build;"
-        "from jumpbench.tables.spec import load; build(load('sgdd/table2'), Selection('smoke'));"
+        "import sys; from jumpbench.tables.planning.grid import Selection, build;"
+        "from jumpbench.tables.language.spec import load;"
+        "build(load('sgdd/table2'), Selection('smoke'));"
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=project).returncode == 0

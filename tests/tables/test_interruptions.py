@@ -8,7 +8,7 @@ import pytest
 from interruptions import SHORT, TRAINED, Point, interrupt_everywhere
 
 import jumpbench.methods
-from jumpbench.methods.base import Method
+from jumpbench.methods.common.base import Method
 
 
 def trained_classes():

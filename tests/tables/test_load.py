@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from jumpbench.tables import plan
-from jumpbench.tables.grid import Selection
-from jumpbench.tables.reproduction import Reproduction
-from jumpbench.tables.spec import load
-from jumpbench.tables.store import write_json
+from jumpbench.tables.commands.reproduction import Reproduction
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning import plan
+from jumpbench.tables.planning.grid import Selection
+from jumpbench.tables.runs.store import write_json
 
 MOST_SECONDS = 5.0
 TABLE = """\

@@ -6,11 +6,11 @@ import socket
 import pytest
 
 from jumpbench.errors import UserError
-from jumpbench.tables.devices import data_settings, world_size
 from jumpbench.tables.launchers import slurm_job
-from jumpbench.tables.machines import PARTY, joined, opened
-from jumpbench.tables.resources import Resources
-from jumpbench.tables.store import run_hash
+from jumpbench.tables.runs.devices import data_settings, world_size
+from jumpbench.tables.runs.machines import PARTY, joined, opened
+from jumpbench.tables.runs.resources import Resources
+from jumpbench.tables.runs.store import run_hash
 
 TWO = {"devices": 4, "num_nodes": 2}
 

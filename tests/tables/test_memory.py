@@ -8,9 +8,10 @@ import weakref
 
 import pytest
 
-from jumpbench.tables.attempt import Job, Outcome, attempt
-from jumpbench.tables.memory import forget_peak, many_runs
-from jumpbench.tables.plan import plan_run
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.runs.attempt import attempt
+from jumpbench.tables.runs.job import Job, Outcome
+from jumpbench.tables.runs.memory import forget_peak, many_runs
 
 # Megabytes that glibc holds more after ten blocks came and went than before. Its own books: page
 # faults depend on what happens to lie above the blocks. Blocks just below the largest size that
@@ -19,7 +20,7 @@ PROBE = """
 import ctypes
 import sys
 import torch
-from jumpbench.tables.memory import keep_freed_memory
+from jumpbench.tables.runs.memory import keep_freed_memory
 
 class Mallinfo2(ctypes.Structure):
     names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"

@@ -6,15 +6,15 @@ import re
 import pytest
 from toys import TABLE
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.errors import UserError
 from jumpbench.paths import suite_root
-from jumpbench.tables.grid import Selection, build, whole
-from jumpbench.tables.mentions import composed_numbers, filled, numbers, spelled
-from jumpbench.tables.recorded import recorded_view
-from jumpbench.tables.reproduction import Reproduction
-from jumpbench.tables.spec import available, load
-from jumpbench.tables.wording import banner, notes
+from jumpbench.tables.commands.recorded import recorded_view
+from jumpbench.tables.commands.reproduction import Reproduction
+from jumpbench.tables.judging.mentions import composed_numbers, filled, numbers, spelled
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.planning.grid import Selection, build, whole
+from jumpbench.tables.views.wording import banner, notes
 
 IDS = [i for i in available() if (suite_root() / "reproduce" / f"{i}.yaml").is_file()]
 SCALES = [(table_id, scale) for table_id in IDS for scale in load(table_id).scales]

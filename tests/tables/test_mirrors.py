@@ -8,10 +8,10 @@ import toys
 from lightning.pytorch.loggers import CSVLogger
 from wandb_files import offline
 
-from jumpbench.cli import main
-from jumpbench.tables import mirrors
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.tablemirror import COLUMNS
+from jumpbench.cli.main import main
+from jumpbench.tables.commands.tablemirror import COLUMNS
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.runs import mirrors
 
 MIRROR = "+logger._target_=toys.mirror"
 

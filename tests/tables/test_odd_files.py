@@ -9,10 +9,10 @@ from forked import forked, obey_modes
 from toys import table_json
 
 import jumpbench
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.errors import UserError
-from jumpbench.tables.codeage import is_outdated
-from jumpbench.tables.plan import plan_run
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.runs.codeage import is_outdated
 
 TABLE = ["table", "toy/coins", "scale=smoke"]
 STATUS = ["status", *TABLE[1:]]
@@ -61,7 +61,7 @@ def test_an_odd_provenance_costs_no_number(made, project, capsys, kind):
 
 
 def test_a_commit_that_is_none_is_no_option_of_git(project, tmp_path):
-    config = {"method": {"_target_": "jumpbench.methods.base.Method"}}
+    config = {"method": {"_target_": "jumpbench.methods.common.base.Method"}}
     assert not is_outdated(config, {"commit": f"--output={tmp_path / 'written'}"})
     assert not (tmp_path / "written").exists()
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from jumpbench.cli import main
-from jumpbench.tables import plan
-from jumpbench.tables.plan import plan_run
+from jumpbench.cli.main import main
+from jumpbench.tables.planning import plan
+from jumpbench.tables.planning.plan import plan_run
 
 STATUS = ["status", "toy/coins", "scale=smoke"]
 LONG = "a" * 300

@@ -4,17 +4,17 @@ import sys
 
 import pytest
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.errors import UserError
 from jumpbench.evaluations.thermodynamics import Thermodynamics
-from jumpbench.tables import plan
-from jumpbench.tables.composition import fitting
-from jumpbench.tables.grid import Selection, build, not_applied
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.scalefiles import expanded
-from jumpbench.tables.signatures import check_signatures
-from jumpbench.tables.single import _changes
-from jumpbench.tables.spec import load
+from jumpbench.tables.commands.single import _changes
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning import plan
+from jumpbench.tables.planning.composition import fitting
+from jumpbench.tables.planning.grid import Selection, build, not_applied
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.scalefiles import expanded
+from jumpbench.tables.planning.signatures import check_signatures
 from jumpbench.targets import Target
 
 MODULE = """\

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 import torch
 
-from jumpbench.artifacts import ARTIFACTS
-from jumpbench.cli import main
-from jumpbench.tables import report_page, runpictures
+from jumpbench.cli.main import main
+from jumpbench.paths import SAMPLES
+from jumpbench.tables.commands import report_page
+from jumpbench.tables.views import runpictures
 
 
 @pytest.fixture
@@ -117,12 +118,12 @@ def test_a_long_curve_is_thinned_and_odd_values_are_left_out(tmp_path):
 def test_samples_are_drawn_as_sequences_lattices_or_images(tmp_path, shape, size):
     from PIL import Image
 
-    torch.save({"samples": torch.randint(0, 3, shape)}, tmp_path / ARTIFACTS)
+    torch.save({"samples": torch.randint(0, 3, shape)}, tmp_path / SAMPLES)
     picture = runpictures.samples_picture(tmp_path)
     pixels = np.asarray(Image.open(picture))
     assert pixels.shape[:2] == size and pixels.min() == 0 and pixels.max() == 255
     assert pixels.ndim == (3 if shape[1:2] == (3,) else 2)
-    (tmp_path / ARTIFACTS).write_bytes(b"damaged")
+    (tmp_path / SAMPLES).write_bytes(b"damaged")
     os.utime(picture, (1, 1))
     assert runpictures.samples_picture(tmp_path) is None
 

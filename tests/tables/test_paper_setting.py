@@ -3,8 +3,8 @@
 import pytest
 
 from jumpbench.paths import suite_root
-from jumpbench.tables.grid import Selection, build
-from jumpbench.tables.spec import available, load
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.planning.grid import Selection, build
 
 IDS = [i for i in available() if (suite_root() / "reproduce" / f"{i}.yaml").is_file()]
 ELSEWHERE = [

@@ -2,11 +2,11 @@ import pytest
 
 from jumpbench.errors import UserError
 from jumpbench.paths import experiment_names
-from jumpbench.tables import plan
-from jumpbench.tables.devices import data_settings
-from jumpbench.tables.grid import Selection, build, seeds, unique_runs
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.spec import load
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning import plan
+from jumpbench.tables.planning.grid import Selection, build, seeds, unique_runs
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.runs.devices import data_settings
 
 
 def test_identity_ignores_what_cannot_change_a_result(project):

@@ -2,8 +2,8 @@
 
 import json
 
-from jumpbench.cli import main
-from jumpbench.tables.run_seconds import duration
+from jumpbench.cli.main import main
+from jumpbench.tables.commands.run_seconds import duration
 
 
 def test_a_plan_counts_runs_and_estimates_from_the_record(project, capsys):

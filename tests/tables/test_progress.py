@@ -8,9 +8,9 @@ import sys
 import pytest
 from rich.console import Console
 
-from jumpbench.tables import progress
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.progress import Pace, Terminal
+from jumpbench.tables.commands import progress
+from jumpbench.tables.commands.progress import Pace, Terminal
+from jumpbench.tables.planning.plan import plan_run
 
 
 def test_the_pace_counts_the_steps_of_this_attempt_from_the_first_one_on():
@@ -87,7 +87,7 @@ def test_runs_that_are_made_at_once_have_a_line_each(project, clock, monkeypatch
 def command(project, text, **changed):
     environment = {**os.environ, **changed}
     return subprocess.run(
-        ["bash", "-c", text.replace("jumpbench", f"{sys.executable} -m jumpbench.cli")],
+        ["bash", "-c", text.replace("jumpbench", f"{sys.executable} -m jumpbench")],
         cwd=project, env=environment, capture_output=True, timeout=120,
     )  # fmt: skip
 
@@ -115,12 +115,12 @@ def test_a_working_folder_that_is_gone_is_named(project):
 
 
 def test_a_reader_that_leaves_is_quiet(project, monkeypatch):
-    from jumpbench.cli import main
+    from jumpbench.cli.main import main
 
     class Closed(io.StringIO):
         def write(self, text):
             raise BrokenPipeError
 
     monkeypatch.setattr(sys, "stdout", Closed())
-    monkeypatch.setattr("jumpbench.tables.console.quiet_stdout", lambda: None)
+    monkeypatch.setattr("jumpbench.tables.views.console.quiet_stdout", lambda: None)
     assert main(["list"]) == 0

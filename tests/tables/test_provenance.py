@@ -8,10 +8,10 @@ import pytest
 import torch
 import toys
 
-from jumpbench.cli import main
-from jumpbench.tables import codeage, provenance
-from jumpbench.tables.memory import forget_peak, peak_memory_gb
-from jumpbench.tables.plan import plan_run
+from jumpbench.cli.main import main
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.runs import codeage, provenance
+from jumpbench.tables.runs.memory import forget_peak, peak_memory_gb
 
 
 def test_the_peak_of_an_earlier_run_is_forgotten():

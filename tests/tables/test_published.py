@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from jumpbench.paths import suite_root
-from jumpbench.tables.spec import available, load
+from jumpbench.tables.language.spec import available, load
 
 FACTS = Path(__file__).parents[1] / "facts"
 IDS = [i for i in available() if (suite_root() / "reproduce" / f"{i}.yaml").is_file()]

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from jumpbench.cli import main
-from jumpbench.tables.plan import plan_run
+from jumpbench.cli.main import main
+from jumpbench.tables.planning.plan import plan_run
 
 ray = pytest.importorskip("ray", reason="ray is not installed (pip install 'jumpbench[ray]')")
 pytestmark = pytest.mark.slow
@@ -113,7 +113,7 @@ def test_an_interrupt_saves_checkpoints(project, monkeypatch):
     walk.write_text(walk.read_text().replace("sleep: 0.0", "sleep: 0.5"))
     monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / "ray"))
     run = plan_run("toy/walk", ["checkpoint_every=1000"])
-    command = [sys.executable, "-m", "jumpbench.cli", "run", "experiment=toy/walk", "launcher=ray"]
+    command = [sys.executable, "-m", "jumpbench", "run", "experiment=toy/walk", "launcher=ray"]
     command += ["launcher.cpus=1", "checkpoint_every=1000"]
     child = subprocess.Popen(
         command, cwd=project, start_new_session=True, stderr=subprocess.PIPE, text=True
@@ -140,7 +140,7 @@ def test_a_killed_coordinator_repeats_nothing_and_loses_nothing(project, monkeyp
     run = plan_run("toy/walk")
     coins = project / "ray/runs/toy"
     child = subprocess.Popen(
-        [sys.executable, "-m", "jumpbench.cli", *command], cwd=project, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "jumpbench", *command], cwd=project, stderr=subprocess.DEVNULL
     )
     until(lambda: (run.folder / "checkpoints/last.ckpt").exists() and list(coins.glob("c*/me*")))
     child.kill()

@@ -10,20 +10,20 @@ import pytest
 import torch
 from PIL import Image
 
-from jumpbench.artifacts import ARTIFACTS
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.errors import UserError
-from jumpbench.paths import checkout, suite_root
-from jumpbench.tables import runpictures
-from jumpbench.tables.recorded import read_record
-from jumpbench.tables.recordpictures import caption, pictures_of
-from jumpbench.tables.smallpng import MOST_BYTES, small_png
-from jumpbench.tables.spec import available, load
-from jumpbench.tables.store import write_config
+from jumpbench.paths import SAMPLES, checkout, suite_root
+from jumpbench.tables.commands.recorded import read_record
+from jumpbench.tables.commands.recordpictures import pictures_of
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.runs.store import write_config
+from jumpbench.tables.views import runpictures
+from jumpbench.tables.views.captions import caption
+from jumpbench.tables.views.smallpng import MOST_BYTES, small_png
 
 BUDGET = 10_000_000
 RECORD = ["report", "--record", "toy/coins", "scale=smoke"]
-CURVE = "{name: c, _target_: jumpbench.tables.figures.curves, metrics: [mean], x: n%s}"
+CURVE = "{name: c, _target_: jumpbench.tables.views.figures.curves, metrics: [mean], x: n%s}"
 
 
 def png(pixels) -> bytes:
@@ -140,7 +140,7 @@ def test_a_table_without_figures_records_its_samples(project, drawn, monkeypatch
     text = drawn.read_text()
     drawn.write_text("\n".join(x for x in text.splitlines() if not x.startswith("figures:")) + "\n")
     for run in (project / "outputs/runs/toy").glob("coin-*"):
-        torch.save({"samples": torch.randint(0, 2, (40, 36))}, run / ARTIFACTS)
+        torch.save({"samples": torch.randint(0, 2, (40, 36))}, run / SAMPLES)
     assert main([*RECORD, "--readme"]) == 0
     (name,) = json.loads((project / "reproduce/toy/results/coins.smoke.json").read_text())[
         "pictures"
@@ -151,11 +151,11 @@ def test_a_table_without_figures_records_its_samples(project, drawn, monkeypatch
 
 
 def test_sequences_are_no_picture_of_samples(tmp_path):
-    torch.save({"samples": torch.randint(0, 50, (40, 10))}, tmp_path / ARTIFACTS)
+    torch.save({"samples": torch.randint(0, 50, (40, 10))}, tmp_path / SAMPLES)
     assert runpictures.sample_sheet({"a": tmp_path}) is None
     assert runpictures.sample_sheet({"a": tmp_path / "nothing"}) is None
     letters = {"samples": torch.arange(4).repeat(3, 16)}  # 64 letters are no square of 8x8
-    torch.save(letters, tmp_path / ARTIFACTS)
+    torch.save(letters, tmp_path / SAMPLES)
     write_config(tmp_path, {"method": {"target": None}})
     assert runpictures.sample_sheet({"a": tmp_path}) is None
     write_config(tmp_path, {"method": {"target": {"size": 8}}})

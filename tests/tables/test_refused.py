@@ -6,9 +6,9 @@ import signal
 import pytest
 from toys import table_json
 
-from jumpbench.cli import main
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.store import run_lock
+from jumpbench.cli.main import main
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.runs.store import run_lock
 
 CALL = ["toy/coins", "scale=smoke"]
 

@@ -9,14 +9,14 @@ import subprocess
 import pytest
 from rich.console import Console
 
-from jumpbench.tables import console
-from jumpbench.tables.cells import Cell, Value
-from jumpbench.tables.language import Heads, Metric
-from jumpbench.tables.layout import View, blocks, cell_text, number
-from jumpbench.tables.recorded import read_record, recorded_scales, recorded_view
-from jumpbench.tables.render import runs_csv, to_csv, to_html, to_json, to_latex, to_markdown
-from jumpbench.tables.spec import available, load
-from jumpbench.tables.wording import counts, notes
+from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view
+from jumpbench.tables.judging.cells import Cell, Value
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.language.types import Heads, Metric
+from jumpbench.tables.views import console
+from jumpbench.tables.views.layout import View, blocks, cell_text, number
+from jumpbench.tables.views.render import runs_csv, to_csv, to_html, to_json, to_latex, to_markdown
+from jumpbench.tables.views.wording import counts, notes
 
 
 @pytest.fixture

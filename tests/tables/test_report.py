@@ -5,18 +5,19 @@ import json
 import pytest
 from toys import table_json
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.paths import outputs_root, suite_root
-from jumpbench.tables import codeage, recorded
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.recorded import write_record
+from jumpbench.tables.commands import recorded
+from jumpbench.tables.commands.recorded import write_record
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.runs import codeage
 
 RECORD = ["report", "--record", "toy/coins", "scale=smoke"]
 
 
 def test_list_report_and_recorded_results(project, capsys, monkeypatch):
     # the suite's own records are shown too; here only the toy's are wanted
-    monkeypatch.setattr("jumpbench.tables.report_page.shown", lambda: ["toy/coins"])
+    monkeypatch.setattr("jumpbench.tables.commands.report_page.shown", lambda: ["toy/coins"])
     assert main(["report"]) == 2
     assert "no table has been made yet" in capsys.readouterr().err
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
@@ -118,7 +119,9 @@ def test_damaged_records_and_tables_are_named(project, own_page, capsys, damage)
 def test_recording_warns_of_runs_that_are_older_than_their_code(project, capsys, monkeypatch):
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
     capsys.readouterr()
-    monkeypatch.setattr("jumpbench.tables.reproduction.is_outdated", lambda config, origin: True)
+    monkeypatch.setattr(
+        "jumpbench.tables.commands.reproduction.is_outdated", lambda config, origin: True
+    )
     assert main(RECORD) == 0
     shown = capsys.readouterr().err
     assert shown.count("\n") == 1 and shown.startswith("warning: 2 of 2 runs")
@@ -142,6 +145,6 @@ def test_an_installed_package_is_never_written_into(project, monkeypatch):
     monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(project / "outputs"))
     inside = suite_root() / "reproduce/sgdd/results/table2.small.json"
     assert recorded.place_for_record("sgdd/table2", "small") == inside
-    monkeypatch.setattr("jumpbench.tables.recorded.checkout", lambda: None)
+    monkeypatch.setattr("jumpbench.tables.commands.recorded.checkout", lambda: None)
     place = recorded.place_for_record("sgdd/table2", "small")
     assert place == project / "outputs/recorded/sgdd/results/table2.small.json"

@@ -9,10 +9,10 @@ import toys
 from toys import table_json
 
 from jumpbench.artifacts import load_artifacts
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.samplers.draws import Draws
-from jumpbench.tables import plan
-from jumpbench.tables.plan import plan_run
+from jumpbench.tables.planning import plan
+from jumpbench.tables.planning.plan import plan_run
 
 
 def test_one_command_makes_the_table_and_all_its_files(project, capsys):
@@ -177,9 +177,9 @@ def test_a_gpu_that_is_not_there_is_named(project, capsys):
 
 def test_the_table_grows_while_runs_end(project, monkeypatch):
     seen = []
-    from jumpbench.tables.reproduction import Reproduction
+    from jumpbench.tables.commands.reproduction import Reproduction
 
-    monkeypatch.setattr("jumpbench.tables.reproduction.REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr("jumpbench.tables.commands.reproduction.REFRESH_SECONDS", 0.0)
     write = Reproduction.write
 
     def spy(self, final=False):
@@ -215,7 +215,7 @@ def test_two_processes_train_one_run(project):
 
 def test_figures_are_drawn_from_the_runs_and_only_when_they_change(project):
     table = project / "reproduce/toy/coins.yaml"
-    curves = "{name: c, _target_: jumpbench.tables.figures.curves, metrics: [mean], x: n}"
+    curves = "{name: c, _target_: jumpbench.tables.views.figures.curves, metrics: [mean], x: n}"
     table.write_text(table.read_text().replace("figures: []", f"figures: [{curves}]"))
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
     figure = project / "outputs/tables/toy/coins/smoke/figures/c.png"
@@ -248,7 +248,7 @@ def test_data_says_which_file_to_put_where(project, capsys, monkeypatch):
 
 def test_damaged_provenance_and_figures_do_not_take_the_table_down(project, capsys):
     table = project / "reproduce/toy/coins.yaml"
-    curves = "{name: c, _target_: jumpbench.tables.figures.curves, metrics: [mean], x: n}"
+    curves = "{name: c, _target_: jumpbench.tables.views.figures.curves, metrics: [mean], x: n}"
     table.write_text(table.read_text().replace("figures: []", f"figures: [{curves}]"))
     call = ["table", "toy/coins", "scale=smoke", "rows=fair"]
     assert main(call) == 0
@@ -266,7 +266,9 @@ def test_damaged_provenance_and_figures_do_not_take_the_table_down(project, caps
 
 def test_a_figure_that_fails_is_told_and_left_out(project, capsys):
     table = project / "reproduce/toy/coins.yaml"
-    curves = "{name: c, _target_: jumpbench.tables.figures.curves, metrics: [mean], x: n, y: 1}"
+    curves = (
+        "{name: c, _target_: jumpbench.tables.views.figures.curves, metrics: [mean], x: n, y: 1}"
+    )
     table.write_text(table.read_text().replace("figures: []", f"figures: [{curves}]"))
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
     assert "figure 'c' of toy/coins is not drawn: TypeError" in capsys.readouterr().err

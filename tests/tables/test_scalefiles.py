@@ -3,10 +3,10 @@
 import pytest
 
 from jumpbench.errors import UserError
-from jumpbench.tables.grid import Selection, build
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.scalefiles import expanded, spelled
-from jumpbench.tables.spec import load
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.scalefiles import expanded, spelled
 
 FILE = """\
 defaults:

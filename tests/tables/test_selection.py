@@ -4,11 +4,11 @@ import json
 
 from toys import table_json
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.paths import suite_root
-from jumpbench.tables.grid import Selection
-from jumpbench.tables.reproduction import Reproduction
-from jumpbench.tables.spec import load
+from jumpbench.tables.commands.reproduction import Reproduction
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.grid import Selection
 
 
 def test_a_part_never_replaces_the_whole(project, capsys):

@@ -8,8 +8,8 @@ import cluster
 import pytest
 import torch
 
-from jumpbench.cli import main
-from jumpbench.tables.plan import plan_run
+from jumpbench.cli.main import main
+from jumpbench.tables.planning.plan import plan_run
 
 pytest.importorskip("submitit", reason="submitit is not installed (pip install 'jumpbench[slurm]')")
 pytestmark = [

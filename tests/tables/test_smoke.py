@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jumpbench.tables.spec import available, load
+from jumpbench.tables.language.spec import available, load
 
 TABLES = [table for table in available() if "smoke" in load(table).scales]
 
@@ -12,7 +12,7 @@ TABLES = [table for table in available() if "smoke" in load(table).scales]
 @pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 def test_the_smoke_scale_of_every_table(table, tmp_path, monkeypatch, capsys):
-    from jumpbench.cli import main
+    from jumpbench.cli.main import main
 
     monkeypatch.delenv("JUMPBENCH_DATA", raising=False)
     monkeypatch.chdir(tmp_path)

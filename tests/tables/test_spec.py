@@ -5,8 +5,8 @@ import toys
 import yaml
 
 from jumpbench.errors import UserError
-from jumpbench.tables.language import SCALES
-from jumpbench.tables.spec import available, load, parse
+from jumpbench.tables.language.spec import available, load, parse
+from jumpbench.tables.language.types import SCALES
 
 
 def written(tmp_path, old="", new=""):
@@ -142,8 +142,8 @@ def test_only_a_file_that_takes_the_place_of_the_suites_is_foreign(project, monk
 def test_the_reference_names_every_key_of_the_language():
     """``reproduce/TABLES.md`` and the types say the same."""
     from jumpbench.paths import suite_root
-    from jumpbench.tables.checks import Check
-    from jumpbench.tables.language import Claim, Column, Metric, Row, Scale, Table
+    from jumpbench.tables.language.checks import Check
+    from jumpbench.tables.language.types import Claim, Column, Metric, Row, Scale, Table
 
     text = (suite_root() / "reproduce/TABLES.md").read_text()
     named = set(re.findall(r"`(\w+)`", text))

@@ -5,9 +5,9 @@ import json
 import pytest
 
 import jumpbench
-from jumpbench.cli import main
-from jumpbench.tables import report_page, sweep
-from jumpbench.tables.plan import plan_run
+from jumpbench.cli.main import main
+from jumpbench.tables.commands import report_page, sweep
+from jumpbench.tables.planning.plan import plan_run
 
 FLIPS = ["sweep", "experiment=toy/coin", "method.bias=0.2,0.8", "metric=mean,floor"]
 

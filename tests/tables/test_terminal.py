@@ -2,7 +2,7 @@
 
 import pytest
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])

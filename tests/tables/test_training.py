@@ -7,9 +7,9 @@ import pytest
 import torch
 import toys
 
-from jumpbench.cli import main
-from jumpbench.tables.divergence import largest_entries
-from jumpbench.tables.plan import plan_run
+from jumpbench.cli.main import main
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.runs.divergence import largest_entries
 
 
 class Meets(toys.Walk):

@@ -5,9 +5,10 @@ import json
 import pytest
 import torch
 
-from jumpbench.tables.attempt import Job, Outcome, attempt
-from jumpbench.tables.grid import Selection, build, unique_runs
-from jumpbench.tables.spec import load
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.runs.attempt import attempt
+from jumpbench.tables.runs.job import Job, Outcome
 
 STEPS = 30
 SIGMAS = 5  # of the mean difference of the losses, whose noise is drawn anew on every process

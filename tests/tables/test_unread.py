@@ -2,11 +2,11 @@
 
 import pytest
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.errors import UserError
-from jumpbench.tables.grid import Selection, build, unique_runs
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.spec import available, load
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.plan import plan_run
 
 SORT = "symmetric_diffusers/sort"
 TINY = "scale=symmetric_diffusers/tiny_diffuser"
@@ -52,7 +52,7 @@ def test_a_rate_that_a_schedule_multiplies_is_read(rate):
 
 def test_a_schedule_of_ones_own_is_asked_what_it_is(project, capsys, monkeypatch):
     (project / "ownrates.py").write_text(
-        "from jumpbench.methods.learning_rates import RateByStep\n"
+        "from jumpbench.methods.common.learning_rates import RateByStep\n"
         "class Flat(RateByStep):\n"
         "    def __init__(self, optimizer, level): super().__init__(optimizer)\n"
         "    def rate(self, step): return 0.1\n"

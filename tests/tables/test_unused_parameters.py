@@ -8,9 +8,9 @@ import pytest
 from hydra.utils import instantiate
 from lightning import Callback
 
-from jumpbench.tables.devices import data_settings
-from jumpbench.tables.grid import Selection, build, unique_runs
-from jumpbench.tables.spec import available, load
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.runs.devices import data_settings
 from support import quiet_trainer
 
 STEPS = 3

@@ -35,7 +35,7 @@ def test_a_wheel_carries_the_suite_and_runs_a_table(tmp_path):
     folder.mkdir()
     environment = {k: v for k, v in os.environ.items() if not k.startswith("JUMPBENCH_")}
     environment["PYTHONPATH"] = str(site)
-    code = "import sys, jumpbench.cli as c; print(c.__file__); sys.exit(c.main())"
+    code = "import sys, jumpbench.cli.main as c; print(c.__file__); sys.exit(c.main())"
     done = subprocess.run(
         [sys.executable, "-c", code, "table", "sgdd/table2", "scale=smoke", "rows=SGDD"],
         cwd=folder, env=environment, capture_output=True, text=True, timeout=300,

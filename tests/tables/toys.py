@@ -15,7 +15,7 @@ from jumpbench.artifacts import load_artifacts
 from jumpbench.data.batches import numbered_loader
 from jumpbench.errors import DataMissing
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.methods.base import Method
+from jumpbench.methods.common.base import Method
 from jumpbench.samplers.draws import Draws
 
 METHODS = Path(__file__)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from jumpbench.data.files import data_root
+from jumpbench.paths import data_root
 
 
 @dataclass(frozen=True)

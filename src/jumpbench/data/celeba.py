@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumpbench.data.files import data_root, origin
+from jumpbench.data.files import origin
 from jumpbench.errors import DataCorrupt, DataMissing
+from jumpbench.paths import data_root
 
 FOLDER, ARCHIVE, SPLIT = "img_align_celeba", "img_align_celeba.zip", "list_eval_partition.txt"
 SPLIT_MD5 = "d32c9cbf5e040fd4025c592c306e6668"

@@ -15,8 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumpbench.data.files import DataFile, check, data_root, located, read
+from jumpbench.data.files import DataFile, check, located, read
 from jumpbench.errors import DataCorrupt
+from jumpbench.paths import data_root
 
 RECORD_BYTES = 1 + 3 * 32 * 32
 SETS = {

@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumpbench.data.files import DataFile, data_root, read
+from jumpbench.data.files import DataFile, read
 from jumpbench.data.motifs import ALPHABET, NOISE, MotifActivity, planted
 from jumpbench.data.tokens import Batch, TokenData
 from jumpbench.errors import DataCorrupt, UserError
+from jumpbench.paths import data_root
 from jumpbench.seeding import make_generator
 
 HALVES = tuple(tuple(f"chr{i}" for i in part) for part in (range(1, 12), range(12, 23)))

@@ -19,8 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from jumpbench.errors import DataCorrupt, DataMissing, UserError
-from jumpbench.paths import checkout, named_folder
+from jumpbench.data.catalog import datasets
+from jumpbench.errors import DataCorrupt, DataMissing
+from jumpbench.paths import data_root
 
 SUFFIXES = ("", ".gz", ".xz")
 DOWNLOAD_TIMEOUT_SECONDS = 30.0
@@ -42,20 +43,6 @@ class DataFile:
     urls: tuple[str, ...] = ()
 
 
-def data_root(root: str | Path | None = None) -> Path:
-    """``root``, else ``JUMPBENCH_DATA``, else ``data/`` of the checkout or the working folder.
-
-    Raises:
-        UserError: ``JUMPBENCH_DATA`` is no folder, or no name of one.
-    """
-    if not root and (own := os.environ.get("JUMPBENCH_DATA")):
-        folder = named_folder("JUMPBENCH_DATA", own)
-        if os.path.exists(folder) and not os.path.isdir(folder):
-            raise UserError(f"JUMPBENCH_DATA={own} is no folder; give the one that holds datasets")
-        return folder
-    return Path(root or (checkout() or Path()) / "data").expanduser()
-
-
 def find(dataset: str, candidates: Sequence[str], root: str | Path | None = None) -> Path:
     """First existing file among ``candidates`` in the dataset's folder, compressed or not.
 
@@ -74,8 +61,6 @@ def find(dataset: str, candidates: Sequence[str], root: str | Path | None = None
 
 def origin(dataset: str) -> str:
     """``; it comes from ADDRESS``: where the catalogue says that a dataset is published."""
-    from jumpbench.data.catalog import datasets
-
     known = datasets().get(dataset)
     return f"; it comes from {known.source}" if known else ""
 

@@ -8,10 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumpbench.data.files import data_root, find, origin
+from jumpbench.data.files import find, origin
 from jumpbench.data.midi import REST, melody, parse_midi
 from jumpbench.data.tokens import Batch, TokenData
 from jumpbench.errors import DataCorrupt, DataMissing
+from jumpbench.paths import data_root
 
 NOTTINGHAM = "f607fe0a2f83e3f0a48d2f444001ce67"
 """Sum of md5(file) over the tunes, as a number modulo 2^128: archives may be packed again."""

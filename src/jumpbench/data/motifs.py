@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.categorical import sample_categorical
+from jumpbench.ops.categorical import sample_categorical
 
 ALPHABET = "ACGT"
 MOTIFS = ("GTTAATCA", "CAAAGTCC", "TTGCGCAA", "TGTTTACT", "AGATAAGG", "CCACGTGA")

@@ -6,8 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumpbench.data.files import data_root, origin
+from jumpbench.data.files import origin
 from jumpbench.errors import DataCorrupt, DataMissing
+from jumpbench.paths import data_root
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
 

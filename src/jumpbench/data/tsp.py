@@ -7,9 +7,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from jumpbench.data.files import DataFile, data_root, located, origin, read
+from jumpbench.data.files import DataFile, located, origin, read
 from jumpbench.data.lists import Batch, EpochOrder, ListData, take_rows
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
+from jumpbench.paths import data_root
 from jumpbench.seeding import make_generator
 from jumpbench.solvers.tour_solvers import solve_tours
 from jumpbench.solvers.tours import tour_length

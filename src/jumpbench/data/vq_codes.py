@@ -11,7 +11,7 @@ class VqCodes(TokenData):
     """Codes (B, D) of images, row by row; test batches also hold the ``images``, uint8.
 
     Args:
-        folder: of the finished run of :class:`~jumpbench.methods.vq_training.VqTraining`.
+        folder: of the finished run of :class:`~jumpbench.methods.common.vq_training.VqTraining`.
         length: D.
         n_states: number of codes N.
         sizes: see :class:`~jumpbench.data.tokens.TokenData`.

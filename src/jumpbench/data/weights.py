@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from jumpbench.data.files import DOWNLOAD_TIMEOUT_SECONDS, data_root, socket_timeout
+from jumpbench.data.files import DOWNLOAD_TIMEOUT_SECONDS, socket_timeout
 from jumpbench.errors import DataCorrupt, DataMissing
+from jumpbench.paths import data_root
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class FeatureScores(Evaluation):
 
     Args:
         reference: folder of the run that holds the training images' moments
-            (:class:`~jumpbench.methods.feature_moments.FeatureMomentsOf`).
+            (:class:`~jumpbench.methods.common.feature_moments.FeatureMomentsOf`).
         features: the network. It is constructed anew for the reference and here, so it loads its
             weights from a file or seeds them.
         scale: pixels are multiplied by it.

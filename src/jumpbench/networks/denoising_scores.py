@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from jumpbench.kernels.categorical import symbols_of
-from jumpbench.kernels.precision import at_least_single
+from jumpbench.ops.categorical import symbols_of
+from jumpbench.ops.precision import at_least_single
 from jumpbench.processes.base import SiteProcess
 
 

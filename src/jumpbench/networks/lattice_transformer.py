@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from jumpbench.networks.embeddings import lattice_position_table, sinusoidal_features
-from jumpbench.networks.fused import gated_sum, modulated_norm, pays, rotated_heads
-from jumpbench.networks.narrow_attention import attention
+from jumpbench.ops.fused import gated_sum, modulated_norm, pays, rotated_heads
+from jumpbench.ops.narrow_attention import attention
 
 
 class MixedRotary(nn.Module):

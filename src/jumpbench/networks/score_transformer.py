@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from jumpbench.kernels.categorical import symbols_of
-from jumpbench.kernels.precision import at_least_single
 from jumpbench.networks.embeddings import embedded, sinusoidal_features
+from jumpbench.ops.categorical import symbols_of
+from jumpbench.ops.precision import at_least_single
 
 
 class ScoreTransformer(nn.Module):

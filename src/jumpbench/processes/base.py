@@ -10,8 +10,8 @@ from abc import abstractmethod
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.categorical import sample_categorical
-from jumpbench.kernels.precision import at_least_single
+from jumpbench.ops.categorical import sample_categorical
+from jumpbench.ops.precision import at_least_single
 from jumpbench.processes.process import Process
 from jumpbench.processes.schedules import as_tensor
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.errors import UserError
-from jumpbench.kernels.binomial import binomial, thinned
+from jumpbench.ops.binomial import binomial, thinned
 from jumpbench.processes.counts import CountProcess, log_binomial, survival_of
 
 

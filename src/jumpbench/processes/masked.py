@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.precision import at_least_single
+from jumpbench.ops.precision import at_least_single
 from jumpbench.processes.base import SiteProcess, is_symbol, normalise, per_symbol
 
 

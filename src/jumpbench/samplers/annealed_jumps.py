@@ -12,9 +12,9 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.checks import require
-from jumpbench.kernels.precision import at_least_single
-from jumpbench.kernels.uniforms import fill_uniform_
+from jumpbench.ops.checks import require
+from jumpbench.ops.precision import at_least_single
+from jumpbench.ops.uniforms import fill_uniform_
 from jumpbench.samplers.annealed_path import (
     Flux,
     PathLaw,

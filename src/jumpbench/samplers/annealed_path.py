@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.kernels.precision import at_least_single
+from jumpbench.ops.precision import at_least_single
 from jumpbench.targets.base import DiscreteTarget, check_target, random_states
 from jumpbench.targets.tempered import Tempered
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.uniforms import fill_uniform_
+from jumpbench.ops.uniforms import fill_uniform_
 from jumpbench.samplers.cost import Cost
 from jumpbench.targets.base import DiscreteTarget
 

@@ -12,8 +12,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.binomial import binomial
-from jumpbench.kernels.checks import require
+from jumpbench.ops.binomial import binomial
+from jumpbench.ops.checks import require
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import ObservationTimes
 from jumpbench.samplers.cost import Meter, metered
@@ -164,7 +164,7 @@ def generate_counts(
 
     Raises:
         UserError: ``stride`` does not divide T.
-        ValueError: the model gave NaN (see :func:`~jumpbench.kernels.checks.require`).
+        ValueError: the model gave NaN (see :func:`~jumpbench.ops.checks.require`).
     """
     meter = Meter()
     counted: Lost = metered(lost, meter, "network", event_dims=len(shape) - 1)

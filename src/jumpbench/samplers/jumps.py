@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.categorical import sample_categorical
+from jumpbench.ops.categorical import sample_categorical
 from jumpbench.samplers.cost import Cost
 
 RateFn = Callable[[Tensor, Tensor], Tensor]

@@ -9,7 +9,7 @@ unbiased: particle m has M w_m copies on average, w the normalised weights. Log-
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.checks import require
+from jumpbench.ops.checks import require
 
 
 def systematic(log_weights: Tensor, generator: torch.Generator | None = None) -> Tensor:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.categorical import sample_categorical
+from jumpbench.ops.categorical import sample_categorical
 
 Logits = Callable[[Tensor], Tensor]
 

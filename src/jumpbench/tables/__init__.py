@@ -1,0 +1,18 @@
+"""The reproduction engine, seven rooms; each uses only those before it.
+
+``language``
+    Table files: their keys, types, checks and inheritance.
+``planning``
+    From a table file and a scale to runs and their identity. The gate that judges what a
+    configuration may call. ``planning.fast`` holds what is there for speed alone.
+``runs``
+    The life of one run: its folder, training, checkpoints, stops and provenance.
+``launchers``
+    Where runs are made: in this process, on all cores and GPUs by Ray, as jobs of Slurm.
+``judging``
+    From finished runs to cells, verdicts and claims.
+``views``
+    What a person sees: terminal, Markdown, LaTeX, page, figures.
+``commands``
+    What each command of ``jumpbench`` does with the rooms above.
+"""

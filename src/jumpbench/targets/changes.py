@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.checks import require
+from jumpbench.ops.checks import require
 from jumpbench.targets.base import DiscreteTarget
 
 Delta = Callable[[Tensor, Tensor, Tensor], Tensor]

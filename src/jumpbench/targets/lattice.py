@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.errors import UserError
-from jumpbench.kernels.lattice_ratios import MOST_SYMBOLS, LocalRatios, plain_ratios
+from jumpbench.ops.lattice_ratios import MOST_SYMBOLS, LocalRatios, plain_ratios
 from jumpbench.targets.base import DiscreteTarget, Target
 
 
@@ -91,7 +91,7 @@ class PairLattice(Target):
     def neighbor_log_ratios(self, x: Tensor, out: Tensor | None = None) -> Tensor:
         """All one-site log-ratios in one pass; ``(..., D) -> (..., D, N)``.
 
-        Few symbols: by :class:`~jumpbench.kernels.lattice_ratios.LocalRatios`.
+        Few symbols: by :class:`~jumpbench.ops.lattice_ratios.LocalRatios`.
 
         Args:
             out: contiguous tensor of the result's shape and dtype to write to.

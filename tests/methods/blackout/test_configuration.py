@@ -10,8 +10,8 @@ from hydra.utils import instantiate
 
 from jumpbench.data.cifar10 import load_cifar10
 from jumpbench.errors import DataMissing
-from jumpbench.tables.grid import Selection, build, unique_runs
-from jumpbench.tables.spec import load
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.grid import Selection, build, unique_runs
 
 FACTS = yaml.safe_load((Path(__file__).parents[2] / "facts" / "blackout.yaml").read_text())
 

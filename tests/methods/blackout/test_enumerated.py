@@ -10,7 +10,7 @@ from jumpbench.data.steps import Steps
 from jumpbench.methods.blackout.enumerated import EnumeratedBlackout
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import FisherTimes
-from jumpbench.tables.spec import load
+from jumpbench.tables.language.spec import load
 
 
 def enumerated(law, **options):

@@ -5,14 +5,14 @@ import json
 import pytest
 import torch
 
-from jumpbench.cli import main
+from jumpbench.cli.main import main
 from jumpbench.errors import UserError
 from jumpbench.evaluations.features import FeatureScores, features_of
 from jumpbench.samplers.draws import Draws
-from jumpbench.tables.grid import Selection, build
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.scalefiles import expanded
-from jumpbench.tables.spec import load
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.scalefiles import expanded
 
 NETWORK = """\
 import torch

@@ -10,7 +10,7 @@ from jumpbench.methods.blackout.process_figures import (
     one_gaussian_site,
     one_site,
 )
-from jumpbench.methods.pictures import tiled
+from jumpbench.methods.common.pictures import tiled
 from support import OwnHeads
 
 

@@ -8,9 +8,9 @@ from lightning import Trainer
 
 from jumpbench.data.counts import CountData, SampleBatches
 from jumpbench.errors import UserError
-from jumpbench.methods.averaging import RampedWeightAveraging
 from jumpbench.methods.blackout import losses
 from jumpbench.methods.blackout.module import Blackout, trained_weights
+from jumpbench.methods.common.averaging import RampedWeightAveraging
 from jumpbench.networks.count_perceptron import CountPerceptron
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import FisherTimes

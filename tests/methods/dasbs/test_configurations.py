@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from jumpbench.tables.grid import Selection, build
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.spec import load
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.plan import plan_run
 
 FACTS = yaml.safe_load((Path(__file__).parents[2] / "facts" / "dasbs.yaml").read_text())
 APPENDIX = {

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from jumpbench.methods.averaging import RampedAverage
+from jumpbench.methods.common.averaging import RampedAverage
 from jumpbench.methods.dasbs.bridge import Pairs
 from jumpbench.methods.dasbs.buffer import PairBuffer
 from jumpbench.methods.dasbs.sources import ConstantSource, UniformSource

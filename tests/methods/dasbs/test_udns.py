@@ -5,7 +5,7 @@ from hydra.utils import instantiate
 
 from jumpbench.data.steps import Steps
 from jumpbench.methods.dasbs.matching import DenoisingMatching
-from jumpbench.tables.plan import plan_run
+from jumpbench.tables.planning.plan import plan_run
 from support import quiet_trainer
 
 TINY = [

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from jumpbench.tables.grid import Selection, build
-from jumpbench.tables.mentions import filled, numbers
-from jumpbench.tables.plan import plan_run
-from jumpbench.tables.spec import load
+from jumpbench.tables.judging.mentions import filled, numbers
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.plan import plan_run
 
 FACTS = yaml.safe_load((Path(__file__).parents[2] / "facts" / "dnfs.yaml").read_text())
 STATED = {

@@ -6,7 +6,7 @@ from hydra.utils import instantiate
 
 from jumpbench.data.ising_samples import lattice_couplings
 from jumpbench.samplers.chain import ChainInfo
-from jumpbench.tables.plan import plan_run
+from jumpbench.tables.planning.plan import plan_run
 from jumpbench.targets.enumeration import all_states
 from oracles import generator
 

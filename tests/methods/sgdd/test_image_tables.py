@@ -9,8 +9,8 @@ from hydra.utils import instantiate
 from lightning import Trainer
 
 from jumpbench.evaluations import decoded_images
-from jumpbench.tables.grid import Selection, build
-from jumpbench.tables.spec import load
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.grid import Selection, build
 
 FACTS = yaml.safe_load((Path(__file__).parents[2] / "facts" / "sgdd.yaml").read_text())
 

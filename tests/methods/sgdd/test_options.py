@@ -11,7 +11,7 @@ from jumpbench.methods.sgdd.likelihood_step import ExactStep
 from jumpbench.methods.sgdd.prior import analytic
 from jumpbench.methods.sgdd.problems.grid import MeanReading, NormReading
 from jumpbench.paths import checkout
-from jumpbench.tables.plan import plan_run
+from jumpbench.tables.planning.plan import plan_run
 
 
 def method(*overrides):

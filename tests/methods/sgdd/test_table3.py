@@ -9,15 +9,15 @@ from lightning import Trainer
 from jumpbench.data.enhancers import MotifEnhancers
 from jumpbench.errors import UserError
 from jumpbench.evaluations.regression import RegressionEvaluation
-from jumpbench.methods.classification import Regression
+from jumpbench.methods.common.classification import Regression
 from jumpbench.methods.sgdd import CG, DenoiserPrior
 from jumpbench.methods.sgdd.module import PosteriorSampling
 from jumpbench.methods.sgdd.problems.design import DesignProblem
 from jumpbench.networks.sequence_regressor import SequenceRegressor
 from jumpbench.processes.masked import MaskedProcess
 from jumpbench.processes.schedules import LogLinear
-from jumpbench.tables.grid import Selection, build
-from jumpbench.tables.spec import load
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.grid import Selection, build
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from jumpbench.paths import checkout
-from jumpbench.tables.plan import plan_run
+from jumpbench.tables.planning.plan import plan_run
 
 NEAR = 0.006
 

@@ -13,7 +13,7 @@ from jumpbench.data.tsp import TspData
 from jumpbench.errors import UserError
 from jumpbench.evaluations.lists import JigsawScores, ListScores
 from jumpbench.evaluations.tours import TourScores
-from jumpbench.methods.learning_rates import InverseSquareRoot
+from jumpbench.methods.common.learning_rates import InverseSquareRoot
 from jumpbench.methods.symmetric_diffusers.distributions import (
     GeneralisedPlackettLuce,
     InverseInsertion,

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumpbench.methods.base import Method
+from jumpbench.methods.common.base import Method
 from jumpbench.processes.counts import CountProcess
 from jumpbench.processes.observation_times import ObservationTimes
 from jumpbench.samplers.counts import Corrector

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumpbench.methods.pictures import tiled
+from jumpbench.methods.common.pictures import tiled
 
 
 def sample_grids(

@@ -10,10 +10,10 @@ from torch.optim import Optimizer
 
 from jumpbench.data.counts import Batch
 from jumpbench.errors import UserError
-from jumpbench.methods.base import Method
 from jumpbench.methods.blackout.likelihood import bound
 from jumpbench.methods.blackout.losses import finite_time
 from jumpbench.methods.blackout.model import LostUnits
+from jumpbench.methods.common.base import Method
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import ObservationTimes
 from jumpbench.samplers.counts import Corrector, PoissonLeap, Step, generate_counts
@@ -49,7 +49,7 @@ class Blackout(Method):
         output_by_time: likewise.
         dropout_in_sampling: leave dropout on while sampling, as the published notebooks do.
         compile: compile the network; batches must keep their shape.
-        options: of :class:`~jumpbench.methods.base.Method`.
+        options: of :class:`~jumpbench.methods.common.base.Method`.
     """
 
     def __init__(

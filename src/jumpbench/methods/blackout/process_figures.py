@@ -8,7 +8,7 @@ import torch
 
 from jumpbench.methods.blackout.enumeration import EnumeratedCounts
 from jumpbench.methods.blackout.gaussian import CosineDiffusion, DequantisedLaw
-from jumpbench.methods.pictures import tiled
+from jumpbench.methods.common.pictures import tiled
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import FisherTimes
 

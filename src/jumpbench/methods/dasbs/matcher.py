@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.methods.averaging import RampedAverage
+from jumpbench.methods.common.averaging import RampedAverage
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
 from jumpbench.methods.dasbs.buffer import PairBuffer
 from jumpbench.methods.dasbs.losses import (

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import torch
 
 from jumpbench.errors import UserError
+from jumpbench.methods.common.judged import Judged
 from jumpbench.methods.dasbs.stages import Place
 from jumpbench.methods.dasbs.tau_leaping_law import sampler_law, total_variation
-from jumpbench.methods.judged import Judged
 from jumpbench.metrics.lattice import dominating_symbols, mode_imbalance, symbol_fractions
 from jumpbench.metrics.states import energy_law, energy_levels
 from jumpbench.samplers.draws import Draws

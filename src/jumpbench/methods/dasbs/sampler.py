@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.precision import at_least_single
 from jumpbench.methods.dasbs.bridge import Reference
 from jumpbench.metrics.lattice import dominating_symbols, symbol_fractions
+from jumpbench.ops.precision import at_least_single
 from jumpbench.processes.schedules import Schedule
 from jumpbench.samplers.leaping import tau_leaping
 from jumpbench.samplers.path_weights import Girsanov, ReferenceRatio

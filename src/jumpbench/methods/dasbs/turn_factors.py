@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from jumpbench.errors import UserError
-from jumpbench.methods.base import Method
+from jumpbench.methods.common.base import Method
 from jumpbench.methods.dasbs.bridge import Reference
 from jumpbench.methods.dasbs.curie_weiss import CurieWeiss
 from jumpbench.methods.dasbs.exact_turns import ExactTurns

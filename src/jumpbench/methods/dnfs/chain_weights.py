@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.kernels.checks import require
+from jumpbench.ops.checks import require
 from jumpbench.samplers.annealed_jumps import euler_step
 from jumpbench.samplers.annealed_path import (
     flux_of,

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from jumpbench.kernels.checks import require
+from jumpbench.ops.checks import require
 from jumpbench.samplers.annealed_jumps import (
     LEFT_END,
     TRAPEZOIDAL,

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.methods.base import Method
+from jumpbench.methods.common.base import Method
 from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.dnfs.paths import Paths
 from jumpbench.samplers.weights import effective_sample_size

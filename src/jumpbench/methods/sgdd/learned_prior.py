@@ -33,7 +33,7 @@ def learned_prior(
     compile: bool = False,
     **options: Any,
 ) -> ScorePrior:
-    """The prior of a run of :class:`~jumpbench.methods.score_training.ScoreTraining`.
+    """The prior of a run of :class:`~jumpbench.methods.common.score_training.ScoreTraining`.
 
     Args:
         folder: of the run; its artifact ``network`` holds the weights.

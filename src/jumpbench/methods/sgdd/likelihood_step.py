@@ -5,8 +5,8 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.sgdd.likelihoods import Likelihood
+from jumpbench.ops.categorical import sample_categorical
 from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
 from jumpbench.targets.base import Target

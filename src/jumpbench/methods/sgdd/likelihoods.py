@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.checks import require
+from jumpbench.ops.checks import require
 from jumpbench.targets.changes import BlockStep, Commit, Delta, LogProbDelta, at_site
 
 Misfit = Callable[[Tensor, Tensor], Tensor]

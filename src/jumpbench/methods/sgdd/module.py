@@ -7,7 +7,7 @@ import torch
 
 from jumpbench.errors import UserError
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.methods.base import Method
+from jumpbench.methods.common.base import Method
 from jumpbench.methods.sgdd.interface import PosteriorSampler, Problem
 from jumpbench.methods.sgdd.prior import Prior
 from jumpbench.samplers.draws import Draws

@@ -12,8 +12,8 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from jumpbench.kernels.categorical import sample_categorical, symbols_of
-from jumpbench.kernels.checks import require
+from jumpbench.ops.categorical import sample_categorical, symbols_of
+from jumpbench.ops.checks import require
 from jumpbench.processes.base import SiteProcess
 from jumpbench.processes.schedules import Geometric, Schedule
 

@@ -12,6 +12,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from jumpbench.data.lists import Batch
 from jumpbench.errors import UserError
 from jumpbench.evaluations.base import Evaluation
+from jumpbench.methods.common.trained import TrainedMethod
 from jumpbench.methods.symmetric_diffusers.distributions import PermutationDistribution
 from jumpbench.methods.symmetric_diffusers.losses import (
     LabelLoss,
@@ -20,7 +21,6 @@ from jumpbench.methods.symmetric_diffusers.losses import (
 )
 from jumpbench.methods.symmetric_diffusers.sampler import Decoder, Greedy
 from jumpbench.methods.symmetric_diffusers.transitions import Transitions, WholeTrajectories
-from jumpbench.methods.trained import TrainedMethod
 from jumpbench.processes.permutations import apply, compose, identity
 from jumpbench.processes.shuffles import Shuffle
 from jumpbench.samplers.cost import Meter
@@ -42,7 +42,7 @@ class SymmetricDiffuser(TrainedMethod):
         schedule: [0, t_1, ..., T].
         decoders: by name, each a way to draw: samples are its most probable lists, all its
             hypotheses are ``extras["tours"]``.
-        optimizer: see :class:`~jumpbench.methods.trained.TrainedMethod`.
+        optimizer: see :class:`~jumpbench.methods.common.trained.TrainedMethod`.
         rate: likewise.
         transitions: which steps of the batch's trajectories are trained.
         loss: of the scores of those steps.

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.errors import UserError
-from jumpbench.methods.base import Method
+from jumpbench.methods.common.base import Method
 from jumpbench.methods.symmetric_diffusers.distributions import GeneralisedPlackettLuce
 from jumpbench.processes.permutations import all_permutations, compose, inverse
 from jumpbench.samplers.draws import Draws

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from jumpbench.errors import UserError
-from jumpbench.methods.base import Method
+from jumpbench.methods.common.base import Method
 from jumpbench.processes.shuffles import choose_schedule, tv_between, tv_to_uniform
 from jumpbench.samplers.draws import Draws
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.methods.base import Method
+from jumpbench.methods.common.base import Method
 from jumpbench.samplers.cost import metered
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import derive_seed

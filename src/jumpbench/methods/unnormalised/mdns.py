@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.methods.averaging import RampedAverage
+from jumpbench.methods.common.averaging import RampedAverage
 from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, submodule_weights
 from jumpbench.methods.unnormalised.masked_denoising import denoising_loss
 from jumpbench.samplers.cost import Meter, metered

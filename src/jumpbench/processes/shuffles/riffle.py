@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.random_words import random_bits
+from jumpbench.ops.random_words import random_bits
 from jumpbench.processes.permutations import compose, identity, inverse, rising_sequences
 from jumpbench.processes.shuffles.base import Shuffle, check_steps, check_times
 

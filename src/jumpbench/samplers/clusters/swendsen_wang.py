@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.categorical import sample_categorical
+from jumpbench.ops.categorical import sample_categorical
 from jumpbench.samplers.chain import ChainInfo, never_rejected
 from jumpbench.samplers.clusters.bonds import bond_probability, cluster_field, open_bonds
 from jumpbench.samplers.clusters.labels import cluster_labels

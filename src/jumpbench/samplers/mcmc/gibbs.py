@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.categorical import sample_categorical
+from jumpbench.ops.categorical import sample_categorical
 from jumpbench.samplers.chain import ChainInfo, never_rejected
 from jumpbench.samplers.cost import table_evaluations
 from jumpbench.targets.base import DiscreteTarget

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.uniforms import fill_uniform_
+from jumpbench.ops.uniforms import fill_uniform_
 from jumpbench.samplers.chain import ChainInfo, share
 from jumpbench.targets.lattice import LatticeTarget
 

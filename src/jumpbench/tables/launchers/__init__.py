@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import yaml
 
 from jumpbench.errors import UserError
-from jumpbench.tables.names import no_such
-from jumpbench.tables.plan import Run
+from jumpbench.names import no_such
+from jumpbench.tables.planning.plan import Run
 
 # name: (module, class, package that it needs)
 _LAUNCHERS = {

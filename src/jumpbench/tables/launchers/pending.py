@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from jumpbench.errors import UserError
-from jumpbench.tables.attempt import was_killed
 from jumpbench.tables.launchers import Events, Labels
 from jumpbench.tables.launchers.queue import which_failed
-from jumpbench.tables.plan import Run
-from jumpbench.tables.resources import Resources
-from jumpbench.tables.signatures import check_files, check_signatures
-from jumpbench.tables.store import failure_kind, read_failure, read_metrics, record_failure
+from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.signatures import check_files, check_signatures
+from jumpbench.tables.runs.attempt import was_killed
+from jumpbench.tables.runs.resources import Resources
+from jumpbench.tables.runs.store import failure_kind, read_failure, read_metrics, record_failure
 
 
 class Failures:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.tables.plan import Run
-from jumpbench.tables.store import read_failure, read_json, write_json
+from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.runs import JOB, METRICS
+from jumpbench.tables.runs.store import read_failure, read_json, write_json
 
-JOB = "job.json"
 ASKED_SECONDS = 2.0
 _RUNNING = {"RUNNING", "COMPLETING", "SUSPENDED", "STOPPED"}
 
@@ -77,7 +77,7 @@ def which_failed(need: Run) -> str:
 def why_ended(run: Run) -> str:
     """Why a run whose job has ended is not made, where it left no word itself."""
     for need in run.needs.values():
-        if not (need.folder / "metrics.json").exists() and queued_as(need.folder) is None:
+        if not (need.folder / METRICS).exists() and queued_as(need.folder) is None:
             return which_failed(need)
     job = job_of(run.folder)
     return f"its job {job.get('id')} ended without a result (see {job.get('log')})"

@@ -14,15 +14,15 @@ from typing import Any
 import ray
 
 from jumpbench.errors import UserError
-from jumpbench.tables.attempt import Outcome
-from jumpbench.tables.children import STOP_SECONDS
-from jumpbench.tables.interrupts import Interrupts
 from jumpbench.tables.launchers import Events, Labels
 from jumpbench.tables.launchers.pending import Failures, pending
 from jumpbench.tables.launchers.ray_tasks import Tasks
 from jumpbench.tables.launchers.watching import Watching
-from jumpbench.tables.plan import Run
-from jumpbench.tables.resources import Resources
+from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.runs.children import STOP_SECONDS
+from jumpbench.tables.runs.interrupts import Interrupts
+from jumpbench.tables.runs.job import Outcome
+from jumpbench.tables.runs.resources import Resources
 
 POLL_SECONDS = 0.5
 HELD_SECONDS = 2.0

@@ -7,8 +7,9 @@ from typing import Any
 import ray
 
 from jumpbench.errors import UserError
-from jumpbench.tables.attempt import Job, ToFile, attempt
-from jumpbench.tables.resources import Resources
+from jumpbench.tables.runs.attempt import attempt
+from jumpbench.tables.runs.job import Job, ToFile
+from jumpbench.tables.runs.resources import Resources
 
 
 class Tasks:

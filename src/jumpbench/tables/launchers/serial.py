@@ -3,11 +3,12 @@
 import time
 from collections.abc import Sequence
 
-from jumpbench.tables.attempt import Ended, Job, Outcome, attempt
 from jumpbench.tables.launchers import Events, Labels
 from jumpbench.tables.launchers.pending import Failures, pending
-from jumpbench.tables.memory import many_runs
-from jumpbench.tables.plan import Run
+from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.runs.attempt import attempt
+from jumpbench.tables.runs.job import Ended, Job, Outcome
+from jumpbench.tables.runs.memory import many_runs
 
 POLL_SECONDS = 0.5
 

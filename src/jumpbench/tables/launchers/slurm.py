@@ -18,7 +18,6 @@ from submitit.core.utils import FailedJobError, FailedSubmissionError
 from jumpbench.errors import UserError
 from jumpbench.files import make_folder
 from jumpbench.paths import outputs_root
-from jumpbench.tables.attempt import Job
 from jumpbench.tables.launchers import Events, Labels
 from jumpbench.tables.launchers.pending import Failures, pending
 from jumpbench.tables.launchers.queue import (
@@ -30,9 +29,11 @@ from jumpbench.tables.launchers.queue import (
 )
 from jumpbench.tables.launchers.slurm_job import RunJob
 from jumpbench.tables.launchers.watching import Watching
-from jumpbench.tables.plan import Run
-from jumpbench.tables.resources import Resources
-from jumpbench.tables.store import read_failure, read_metrics
+from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.runs import ERROR
+from jumpbench.tables.runs.job import Job
+from jumpbench.tables.runs.resources import Resources
+from jumpbench.tables.runs.store import read_failure, read_metrics
 
 POLL_SECONDS = 5.0
 # A job's time covers the run's own limit, and what starting and saving take.
@@ -112,7 +113,7 @@ class Slurm:
         with executor.batch():  # one job if it is one, else an array
             submitted = [executor.submit(job) for job in jobs]
         for run, job in zip(runs, submitted, strict=True):
-            (run.folder / "error.json").unlink(missing_ok=True)  # of an earlier job
+            (run.folder / ERROR).unlink(missing_ok=True)  # of an earlier job
             record_job(run.folder, job.job_id, job.paths.stderr)
 
     def parameters(self, run: Run) -> dict[str, Any]:

@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from jumpbench.tables.attempt import STOPPED
-from jumpbench.tables.machines import PARTY, joined
-from jumpbench.tables.store import read_failure, read_metrics
+from jumpbench.tables.runs import OUTPUT
+from jumpbench.tables.runs.job import STOPPED
+from jumpbench.tables.runs.machines import PARTY, joined
+from jumpbench.tables.runs.store import read_failure, read_metrics
 
 POLL_SECONDS = 0.5
 REQUEUE_SECONDS = 60.0
@@ -44,8 +45,8 @@ class RunJob:
             if (meeting := _awaited(folder, node)) is None:
                 return
             environment, arguments = environment | meeting, ["--held"]
-        command = [sys.executable, "-m", "jumpbench.tables.execute", self.folder, *arguments]
-        with (folder / "output.txt").open("ab") as output:
+        command = [sys.executable, "-m", "jumpbench.tables.runs", self.folder, *arguments]
+        with (folder / OUTPUT).open("ab") as output:
             self.child = subprocess.Popen(
                 command, stdout=output, stderr=output, env=environment, preexec_fn=_deaf
             )

@@ -7,9 +7,10 @@ import contextlib
 import time
 from collections.abc import Iterable
 
-from jumpbench.tables.attempt import PROGRESS, tell_progress
 from jumpbench.tables.launchers import Events
-from jumpbench.tables.plan import Run
+from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.runs import BEGUN
+from jumpbench.tables.runs.job import PROGRESS, tell_progress
 
 FILES_SECONDS = 1.0
 
@@ -34,7 +35,7 @@ class Watching:
         if time.monotonic() - self._looked < FILES_SECONDS:
             return
         for run in runs:
-            if (run.folder / "begun.json").exists():
+            if (run.folder / BEGUN).exists():
                 self.started(run)
                 self._progress(run)
         self._looked = time.monotonic()

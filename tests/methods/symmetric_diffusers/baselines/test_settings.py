@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from jumpbench.tables.execute import execute
-from jumpbench.tables.plan import plan_run
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.runs.execute import execute
 
 FACTS = yaml.safe_load(
     (Path(__file__).parents[3] / "facts" / "symmetric_diffusers.yaml").read_text()

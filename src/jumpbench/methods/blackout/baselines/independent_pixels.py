@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.data.counts import Batch
-from jumpbench.methods.base import Method
+from jumpbench.methods.common.base import Method
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 
@@ -18,7 +18,7 @@ class IndependentPixels(Method):
 
     Args:
         maximum: M.
-        options: of :class:`~jumpbench.methods.base.Method`.
+        options: of :class:`~jumpbench.methods.common.base.Method`.
     """
 
     def __init__(self, maximum: int, **options: Any) -> None:

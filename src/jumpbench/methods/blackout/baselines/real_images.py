@@ -4,7 +4,7 @@ import torch
 
 from jumpbench.data.counts import Batch
 from jumpbench.errors import UserError
-from jumpbench.methods.base import Method
+from jumpbench.methods.common.base import Method
 from jumpbench.samplers.draws import Draws
 
 

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.dnfs.graphs import LawsOfGraphs, chains_of, solutions, timed
 from jumpbench.networks.graph_isomorphism import GraphIsomorphism
+from jumpbench.ops.categorical import sample_categorical
 from jumpbench.samplers.cost import Cost, table_evaluations
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.graphs import GraphLaw, Graphs

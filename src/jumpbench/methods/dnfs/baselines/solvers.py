@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.methods.base import Method
+from jumpbench.methods.common.base import Method
 from jumpbench.methods.dnfs.graphs import Problem, chains_of, solutions, timed
 from jumpbench.methods.dnfs.paths import time_grid
 from jumpbench.samplers.annealed_jumps import Moves

@@ -5,13 +5,13 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times, search_cost
 from jumpbench.methods.sgdd.baselines.site_values import MeanValue, mean_values
 from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
 from jumpbench.methods.sgdd.site_kernel import SiteKernel
+from jumpbench.ops.categorical import sample_categorical
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 

@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from jumpbench.artifacts import load_weights
+from jumpbench.methods.common.trained import TrainedMethod
 from jumpbench.methods.sgdd.baselines.common import sampling_times
 from jumpbench.methods.sgdd.baselines.unconditional import Unconditional
 from jumpbench.methods.sgdd.learned_prior import NetworkScore
 from jumpbench.methods.sgdd.prior import ScorePrior, analytic
 from jumpbench.methods.sgdd.problems.design import DesignProblem
-from jumpbench.methods.trained import TrainedMethod
 from jumpbench.processes.masked import MaskedProcess
 from jumpbench.processes.schedules import LogLinear, Schedule
 from jumpbench.samplers.draws import Draws
@@ -43,7 +43,7 @@ class Drakes(TrainedMethod):
         differentiated: how many of them gradients pass.
         temperature: of the Gumbel softmax.
         batch_size: sequences a training step.
-        settings: of :class:`~jumpbench.methods.trained.TrainedMethod`.
+        settings: of :class:`~jumpbench.methods.common.trained.TrainedMethod`.
     """
 
     def __init__(

@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times
 from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
+from jumpbench.ops.categorical import sample_categorical
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 

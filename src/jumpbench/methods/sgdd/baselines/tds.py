@@ -6,11 +6,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.categorical import sample_categorical
 from jumpbench.methods.sgdd.baselines.guidance import guided_step
 from jumpbench.methods.sgdd.baselines.smc import SMC, Proposal
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import Prior
+from jumpbench.ops.categorical import sample_categorical
 
 
 class TDS(SMC):

@@ -12,7 +12,6 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from jumpbench.data.lists import Batch
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.kernels.checks import require
 from jumpbench.methods.symmetric_diffusers.baselines.ordering import OrderingBaseline
 from jumpbench.networks.sorting_networks import (
     Comparators,
@@ -20,6 +19,7 @@ from jumpbench.networks.sorting_networks import (
     cauchy_sigmoid,
     odd_even,
 )
+from jumpbench.ops.checks import require
 from jumpbench.processes.permutations import inverse
 
 BLOCK = 4  # objects of a block of the hard loss

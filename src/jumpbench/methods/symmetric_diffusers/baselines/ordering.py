@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.data.lists import Batch
-from jumpbench.methods.trained import TrainedMethod
+from jumpbench.methods.common.trained import TrainedMethod
 from jumpbench.processes.permutations import inverse
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws

@@ -9,7 +9,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from jumpbench.data.lists import Batch
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.methods.score_training import ScoreTraining
+from jumpbench.methods.common.score_training import ScoreTraining
 from jumpbench.processes.permutations import apply
 from jumpbench.processes.schedules import LogLinear
 from jumpbench.processes.uniform import UniformProcess

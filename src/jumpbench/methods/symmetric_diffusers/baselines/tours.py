@@ -8,7 +8,7 @@ from torch import Tensor
 from jumpbench.data.lists import Batch
 from jumpbench.errors import UserError
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.methods.base import Method
+from jumpbench.methods.common.base import Method
 from jumpbench.samplers.draws import Draws
 from jumpbench.solvers.tour_search import multi_start
 from jumpbench.solvers.tour_solvers import held_karp, solve_lkh, solve_ortools

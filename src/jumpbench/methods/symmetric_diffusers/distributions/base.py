@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.checks import require
+from jumpbench.ops.checks import require
 
 # exp(80) and exp(-80) are normal floats, and so are sums of some thousand of the former.
 LARGEST_EXPONENT = 80.0

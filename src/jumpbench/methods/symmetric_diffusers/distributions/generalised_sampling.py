@@ -6,11 +6,11 @@ from math import prod
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.random_words import log_exponential
 from jumpbench.methods.symmetric_diffusers.distributions.base import (
     exponentials_are_plain,
 )
 from jumpbench.methods.symmetric_diffusers.distributions.generalised_likelihood import row_blocks
+from jumpbench.ops.random_words import log_exponential
 
 
 def sample_rows(scores: Tensor, shape: Sequence[int], generator: torch.Generator) -> Tensor:

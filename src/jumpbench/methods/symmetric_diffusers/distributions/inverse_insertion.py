@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.random_words import log_exponential
 from jumpbench.methods.symmetric_diffusers.distributions.base import (
     Hypotheses,
     PermutationDistribution,
     as_scores,
     check_width,
 )
+from jumpbench.ops.random_words import log_exponential
 
 
 class InverseInsertion(PermutationDistribution):

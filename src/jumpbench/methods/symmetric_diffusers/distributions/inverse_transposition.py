@@ -7,13 +7,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from jumpbench.kernels.random_words import log_exponential
 from jumpbench.methods.symmetric_diffusers.distributions.base import (
     Hypotheses,
     PermutationDistribution,
     as_scores,
     check_width,
 )
+from jumpbench.ops.random_words import log_exponential
 
 
 class InverseTransposition(PermutationDistribution):

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from jumpbench.kernels.random_words import log_exponential
 from jumpbench.methods.symmetric_diffusers.distributions.base import (
     Hypotheses,
     PermutationDistribution,
@@ -13,6 +12,7 @@ from jumpbench.methods.symmetric_diffusers.distributions.base import (
     exponentials_are_plain,
 )
 from jumpbench.methods.symmetric_diffusers.distributions.inner_beam import inner_beam
+from jumpbench.ops.random_words import log_exponential
 
 
 class PlackettLuce(PermutationDistribution):

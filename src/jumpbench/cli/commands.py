@@ -1,0 +1,251 @@
+"""What each command of ``jumpbench`` does, and the keys that it takes."""
+
+import contextlib
+import sys
+
+from jumpbench.cli.commandline import Command, Given
+from jumpbench.errors import UserError, printable
+
+
+def _tables(given: Given) -> list[str]:
+    """The tables that are named, by name or pattern."""
+    from jumpbench.names import select
+    from jumpbench.tables.language.spec import available, sweeps
+
+    if not given.names:
+        raise UserError("which table? give SLUG/TABLE; 'jumpbench list' shows all")
+    if any(override.split("=")[0] == "seed" for override in given.overrides):
+        raise UserError("a table takes seeds=3 or seeds=[0,2], not seed=")
+    found: dict[str, None] = {}
+    for name in given.names:
+        known = [*available(), *sweeps()] if name.startswith("sweep/") else available()
+        found |= dict.fromkeys(known if name == "all" else select("table", name, known))
+    return list(found)
+
+
+def _selection(given: Given):
+    from jumpbench.tables.planning.grid import Selection
+
+    keys = given.keys
+    return Selection(
+        keys.get("scale", "small"), keys.get("seeds"), keys.get("rows"), keys.get("columns"),
+        tuple(given.overrides),
+    )  # fmt: skip
+
+
+def _launcher(given: Given):
+    from jumpbench.tables.launchers import launcher
+
+    return launcher(given.keys.get("launcher", "serial"), given.options)
+
+
+def _fresh(given: Given) -> bool:
+    """Whether what is finished is to be made again."""
+    if (value := given.keys.get("fresh", "false")) not in ("true", "false"):
+        raise UserError(f"fresh={value[:40]}: give true or false")
+    return value == "true"
+
+
+def _table(given: Given) -> int:
+    tables = _tables(given)
+    from jumpbench.tables.commands.preview import announcement
+    from jumpbench.tables.commands.reproduction import reproduce
+
+    selection, fresh = _selection(given), _fresh(given)
+    launcher = _launcher(given)
+    if len(tables) == 1:
+        return 0 if reproduce(tables[0], selection, launcher, fresh) else 1
+    print(announcement(tables, selection), file=sys.stderr, flush=True)
+    done = []
+    for table in tables:
+        try:
+            done.append(reproduce(table, selection, launcher, fresh))
+        except UserError as error:  # one of many does not stop the others
+            print(f"error: {table}: {printable(str(error))}", file=sys.stderr)
+            done.append(False)
+    return 0 if all(done) else 1
+
+
+def _status(given: Given) -> int:
+    tables = _tables(given)
+    from jumpbench.tables.commands.overview import print_status
+
+    selection, as_json = _selection(given), "--json" in given.flags
+    return 0 if all([print_status(table, selection, as_json) for table in tables]) else 1
+
+
+def _list(given: Given) -> int:
+    from jumpbench.tables.commands.overview import print_list
+
+    print_list("--json" in given.flags)
+    return 0
+
+
+def _plan(given: Given) -> int:
+    tables = _tables(given)
+    from jumpbench.tables.commands.preview import print_plan
+
+    for table in tables:
+        print_plan(table, _selection(given))
+    return 0
+
+
+def _experiments(given: Given) -> int:
+    from jumpbench.tables.commands.preview import print_experiments
+
+    print_experiments()
+    return 0
+
+
+def _run(given: Given) -> int:
+    scales = [o for o in given.overrides if o.startswith("scale=") and "/" not in o]
+    if scales:  # scale=SLUG/NAME is a file of conf/scale
+        raise UserError(f"a run has no scale; use jumpbench table SLUG/TABLE {scales[0]}")
+    if "experiment" not in given.keys:
+        raise UserError("which run? give experiment=SLUG/NAME and any key=value")
+    from jumpbench.tables.commands.single import make_runs
+
+    keys = given.keys
+    launcher = _launcher(given)
+    done = make_runs(
+        keys["experiment"], given.overrides, keys.get("seeds"), launcher, _fresh(given)
+    )
+    return 0 if done else 1
+
+
+def _sweep(given: Given) -> int:
+    if "experiment" not in given.keys:
+        raise UserError("which runs? give experiment=SLUG/NAME and key=value,value")
+    from jumpbench.tables.commands.sweep import sweep
+
+    keys = given.keys
+    launcher = _launcher(given)
+    done = sweep(
+        keys["experiment"], given.overrides, keys.get("metric"), keys.get("seeds"), launcher,
+        _fresh(given),
+    )  # fmt: skip
+    return 0 if done else 1
+
+
+def _report(given: Given) -> int:
+    flags = given.flags
+    if "--serve" in flags and len(flags) > 1:
+        raise UserError("--serve stands alone")
+    if "--record" in flags:
+        from jumpbench.tables.commands import report
+
+        for table in _tables(given):
+            print(f"recorded: {report.record(table, _selection(given))}")
+    elif given.names or given.overrides or set(given.keys) - {"port"}:
+        raise UserError("report takes a table and its keys with --record only")
+    if "--readme" in flags:
+        from jumpbench.tables.commands import report
+
+        for path in report.readmes():
+            print(f"renewed: {path}")
+    if "port" in given.keys and "--serve" not in flags:
+        raise UserError("port= belongs to --serve")
+    if "--serve" in flags:
+        _serve(given.keys.get("port", "8765"))
+    elif not flags:
+        from jumpbench.tables.commands.report_page import write_page
+
+        print(f"written: {write_page()}")
+    return 0
+
+
+def _serve(port: str) -> None:
+    from jumpbench.tables.commands.report_page import server
+
+    if not (port.isascii() and port.isdigit()):
+        raise UserError(f"port={port[:20]}: give a number")
+    with server(int(port)) as serving:
+        print(f"http://127.0.0.1:{serving.server_port} (stop with Ctrl-C)", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            serving.serve_forever()
+
+
+def _dashboard(given: Given) -> int:
+    tables = _tables(given)
+    from jumpbench.tables.commands.dashboard import dashboard
+
+    keys = given.keys
+    place = (keys.get("project", "jumpbench"), keys.get("entity", ""))
+    for table in tables:
+        print(dashboard(table, keys.get("scale", "small"), *place))
+    return 0
+
+
+def _data(given: Given) -> int:
+    from jumpbench.tables.commands.overview import print_data
+
+    return 0 if print_data(given.names) else 1
+
+
+def _completion(given: Given) -> int:
+    from jumpbench.cli.completion import SCRIPTS
+
+    if len(given.names) != 1 or given.names[0] not in SCRIPTS:
+        raise UserError(f"completion of which shell? give one of: {', '.join(SCRIPTS)}")
+    print(SCRIPTS[given.names[0]], end="")
+    return 0
+
+
+_SELECTED = ("scale", "seeds", "rows", "columns")
+_EVERY_RUN = "a Hydra override for every run (trainer.accelerator=gpu, logger=wandb)"
+_JSON = {"--json": "for programs"}
+_MAKES_NONE = dict.fromkeys(
+    ("launcher", "fresh"), "this command makes no run; leave out launcher= and fresh="
+)
+_ONE_RUN = {
+    key: f"a run has no {key}; use jumpbench table SLUG/TABLE {{}}" for key in ("rows", "columns")
+}
+
+COMMANDS = {
+    "table": Command(
+        _table, "make what is missing of a table and show it beside the published numbers",
+        "SLUG/TABLE ...", (*_SELECTED, "launcher", "fresh"), _EVERY_RUN,
+        more="SLUG/TABLE may be a pattern ('sgdd/*', all); jumpbench list shows all tables.",
+    ),
+    "status": Command(
+        _status, "which runs of a table are done, running, failed, missing", "SLUG/TABLE ...",
+        _SELECTED, _EVERY_RUN, _JSON, _MAKES_NONE,
+    ),
+    "plan": Command(
+        _plan, "what of a table is still to run, and about how long that takes", "SLUG/TABLE ...",
+        _SELECTED, _EVERY_RUN, refused=_MAKES_NONE,
+    ),
+    "list": Command(_list, "every table: scales, cost, data, what is recorded", flags=_JSON),
+    "run": Command(
+        _run, "one run of an experiment, or one for each of several seeds", "",
+        ("experiment", "seeds", "launcher", "fresh"), "a Hydra override (method.bias=0.3)",
+        refused=_ONE_RUN,
+    ),
+    "sweep": Command(
+        _sweep, "runs of an experiment at several values, as a table", "",
+        ("experiment", "metric", "seeds", "launcher", "fresh"),
+        "a Hydra override; key=a,b,c is swept (the last such key gives the columns)",
+        refused=_ONE_RUN,
+        more="example: jumpbench sweep experiment=dasbs/exact method.n_steps=10,20 metric=kl",
+    ),
+    "experiments": Command(_experiments, "what run and sweep take"),
+    "report": Command(
+        _report, "one web page of all tables, made here and recorded", "[SLUG/TABLE]",
+        (*_SELECTED, "port"), "refused: a table changed by overrides is not recorded",
+        {
+            "--serve": "serve the page on this machine; it follows running tables",
+            "--record": "record a whole table from the runs there are (same scale= and seeds=)",
+            "--readme": "renew RESULTS.md and the README files from recorded results",
+        },
+        _MAKES_NONE,
+    ),
+    "dashboard": Command(
+        _dashboard, "a workspace of W&B for the runs of a table that logger=wandb mirrored",
+        "SLUG/TABLE ...", ("scale", "project", "entity"),
+    ),
+    "data": Command(_data, "verify datasets, fetch what is missing", "[NAME ...]"),
+    "completion": Command(
+        _completion, "what makes a shell complete commands, tables and keys", "bash|zsh",
+        more='bash: eval "$(jumpbench completion bash)" in ~/.bashrc; zsh: the same in ~/.zshrc',
+    ),
+}  # fmt: skip

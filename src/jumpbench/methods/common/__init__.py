@@ -1,0 +1,1 @@
+"""What methods of several papers share: base class, test stage, averaging, learning rates."""

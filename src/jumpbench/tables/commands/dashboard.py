@@ -1,0 +1,105 @@
+"""``jumpbench dashboard``: a W&B workspace of one table, written by code.
+
+Its runs are those that ``logger=wandb`` mirrors: the group of the table and scale. A workspace is a
+view of what lies on the server, so it needs a key and the network; nothing is made without.
+"""
+
+import importlib.util
+import os
+from typing import TYPE_CHECKING, Any
+
+from jumpbench.errors import UserError
+from jumpbench.tables.judging.collect import source_name
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.language.types import Metric, Table
+from jumpbench.tables.planning.grid import scale_of
+from jumpbench.tables.runs.mirrors import place_of, wandb_key
+from jumpbench.tables.views.figures import entries
+from jumpbench.tables.views.wording import title
+
+if TYPE_CHECKING:
+    from wandb_workspaces.workspaces import Workspace
+
+CURVES = ("train/loss",)
+
+
+def dashboard(table_id: str, scale: str, project: str = "jumpbench", entity: str = "") -> str:
+    """Make the workspace of a table on the server; its address.
+
+    Raises:
+        UserError: the package is missing, there is no key, or the server refuses.
+    """
+    if importlib.util.find_spec("wandb_workspaces") is None:
+        raise UserError(
+            "dashboard needs the package wandb-workspaces: pip install 'jumpbench[dashboard]'"
+        )
+    made = workspace(load(table_id), scale, project, entity or _own_entity())
+    from wandb.errors import Error
+
+    try:
+        return str(made.save().url)
+    except (Error, OSError, ValueError) as error:
+        raise UserError(f"W&B: {' '.join(str(error).split())[:200]}") from None
+
+
+def workspace(table: Table, scale: str, project: str, entity: str) -> "Workspace":
+    """Results, curves and the table itself, one section each; runs grouped by their rows.
+
+    A bar panel for every metric that the table prints, in its order, with the mean of all seeds and
+    columns of a row; which columns and seeds is a filter away (``Config("column")``).
+    """
+    import wandb_workspaces.reports.v2 as panels
+    import wandb_workspaces.workspaces as spaces
+
+    scale_of(table, scale)
+    by_row = panels.Config("row")
+    bars = [
+        panels.BarPlot(title=title(metric), metrics=sources(table, metric), groupby=by_row)
+        for metric in table.metrics.values()
+    ]
+    curves = [
+        panels.LinePlot(title=name, x="Step", y=[name], groupby=by_row, groupby_rangefunc="minmax")
+        for name in CURVES
+    ]
+    figures = [f"figures/{entry['name']}" for entry in entries(table)]
+    whole: list[Any] = [panels.WeavePanelSummaryTable(table_name="cells")]
+    whole += [panels.MediaBrowser(media_keys=figures)] if figures else []
+    group = place_of(table.id, scale)["group"]
+    return spaces.Workspace(
+        entity=entity,
+        project=project,
+        name=group,
+        sections=[
+            spaces.Section(name="Results", panels=bars, is_open=True),
+            spaces.Section(name="Training", panels=curves, is_open=True),
+            spaces.Section(name="The table", panels=whole, is_open=True),
+        ],
+        runset_settings=spaces.RunsetSettings(
+            filters=[spaces.Metric("Group") == group],
+            groupby=[spaces.Config("row"), spaces.Config("column")],
+        ),
+    )
+
+
+def sources(table: Table, metric: Metric) -> list[str]:
+    """What the mirrors call a metric: a name for each that its rows and columns give it."""
+    names = {
+        f"results/{source_name(metric, row, column)}": None
+        for row in table.rows
+        if not row.cited
+        for column in table.columns
+    }
+    return list(names)
+
+
+def _own_entity() -> str:
+    """The entity of the key."""
+    if not wandb_key():
+        raise UserError("there is no W&B key: run 'wandb login', or set WANDB_API_KEY")
+    import wandb
+
+    os.environ.setdefault("WANDB_SILENT", "true")
+    try:
+        return str(wandb.Api(timeout=20).default_entity or "")
+    except (wandb.errors.Error, OSError, ValueError) as error:
+        raise UserError(f"W&B: {' '.join(str(error).split())[:200]}") from None

@@ -1,0 +1,192 @@
+"""``jumpbench list``, ``status``, ``run`` and ``data``: what there is, what is done, one run."""
+
+import contextlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from jumpbench.errors import DataMissing, UserError
+from jumpbench.names import no_such
+from jumpbench.tables.commands.recorded import recorded_file
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.language.types import SCALES
+from jumpbench.tables.launchers.queue import has_lost_its_job, job_of, queued_as, why_ended
+from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.runs import CHECKPOINTS, STEP
+from jumpbench.tables.runs.store import is_running, read_failure, read_json, read_metrics
+from jumpbench.tables.views.console import console, print_json, words
+
+_STYLES = {
+    "done": "green", "running": "yellow", "queued": "cyan", "stopped": "yellow",
+    "failed": "red", "missing": "dim",
+}  # fmt: skip
+COSTS = (
+    "cost, smoke/small/medium/paper: A minutes on a CPU, B minutes on a GPU, C up to half an hour "
+    "on a GPU, D more"
+)
+
+
+def print_list(as_json: bool = False) -> None:
+    """Every table: what it shows, cost class per scale, data it needs, what is recorded."""
+    listed, broken = table_list()
+    if as_json:
+        print_json({"tables": listed, "malformed": broken})
+        return
+    out = console()
+    if out.width < TABULAR:
+        _print_lines(out, listed)
+    else:
+        _print_tabular(out, listed)
+    out.print(Text(COSTS, style="dim"))
+    for line in broken:
+        out.print(words(out, f"malformed: {line}", "red"), soft_wrap=True)
+
+
+TABULAR = 110
+"""Columns below which the list is lines: a table of five columns would break words there."""
+
+
+def _print_lines(out: Console, listed: list[dict[str, Any]]) -> None:
+    for entry in listed:
+        out.print(words(out, entry["table"], "bold") + words(out, f"  {entry['title']}"))
+        facts = [f"cost {entry['cost']}", f"data: {', '.join(entry['data']) or 'none'}"]
+        facts += [f"recorded: {', '.join(entry['recorded'])}"] if entry["recorded"] else []
+        out.print(words(out, f"  {'; '.join(facts)}", "dim"))
+
+
+def _print_tabular(out: Console, listed: list[dict[str, Any]]) -> None:
+    table = RichTable(header_style="bold", pad_edge=False)
+    for name in ("table", "what it shows", "cost", "data", "recorded"):
+        table.add_column(name, overflow="fold", no_wrap=name == "table")
+    for entry in listed:
+        table.add_row(
+            words(out, entry["table"]), words(out, entry["title"]), entry["cost"],
+            ", ".join(entry["data"]) or "none", ", ".join(entry["recorded"]) or words(out, "–"),
+        )  # fmt: skip
+    out.print(table)
+
+
+def table_list() -> tuple[list[dict[str, Any]], list[str]]:
+    """(what there is to say about every table, one line for every malformed file)."""
+    listed, broken = [], []
+    for table_id in available():
+        try:
+            table = load(table_id)
+        except UserError as error:
+            broken.append(str(error))
+            continue
+        listed.append(
+            {
+                "table": table_id, "title": table.title, "about": table.about,
+                "scales": {name: scale.kind for name, scale in table.scales.items()},
+                "cost": cost_of(table.cost), "data": list(table.data),
+                "recorded": [s for s in SCALES if recorded_file(table_id, s).is_file()],
+            }
+        )  # fmt: skip
+    return listed, broken
+
+
+def cost_of(cost: object) -> str:
+    """Cost class per scale (``A/A/-/C``), or the one class of all."""
+    if isinstance(cost, dict):
+        return "/".join(str(cost.get(scale, "-")) for scale in SCALES)
+    return str(cost or "?")
+
+
+def state_of(run: Run) -> tuple[str, str]:
+    """(done | running | queued | stopped | failed | missing, why) of one run."""
+    folder = run.folder
+    try:
+        if read_metrics(folder) is not None:
+            return "done", ""
+    except UserError as error:
+        return "failed", str(error)
+    if not folder.is_dir():
+        return "missing", ""
+    state, job = queued_as(folder), job_of(folder).get("id")
+    if state == "running" or is_running(folder):
+        return "running", f"job {job}" if state else ""
+    if state:
+        return "queued", f"job {job}"
+    if why := read_failure(folder):
+        return "failed", why
+    if has_lost_its_job(folder):
+        return "failed", why_ended(run)
+    return _stopped(folder) if (folder / CHECKPOINTS).is_dir() else ("missing", "")
+
+
+def _stopped(folder: Path) -> tuple[str, str]:
+    """A training that was stopped or killed: the step from which it will be resumed."""
+    where = "behind its last checkpoint"
+    with contextlib.suppress(UserError, KeyError, TypeError):
+        told = read_json(folder / CHECKPOINTS / STEP, "delete it")
+        where = f"at step {int(told['step'])}"
+        if told["steps"]:
+            where += f" of {int(told['steps'])}"
+    return "stopped", f"{where}, will be resumed"
+
+
+def print_status(table_id: str, selection: Selection, as_json: bool = False) -> bool:
+    """Which runs of a table are done; True if all are."""
+    grid = build(load(table_id), selection)
+    runs = unique_runs(grid)
+    used: dict[str, list[str]] = {}
+    for cell in grid:
+        for run in cell.runs:
+            place = f"{cell.row.name} / {cell.column.name}"
+            if place not in used.setdefault(run.hash, []):
+                used[run.hash].append(place)
+    states = [state_of(run) for run in runs]
+    listed = [
+        {"run": run.id, "seed": run.seed, "fills": used.get(run.hash, []),
+         "state": state, "why": why, "folder": str(run.folder)}
+        for run, (state, why) in zip(runs, states, strict=True)
+    ]  # fmt: skip
+    count = {state: sum(s == state for s, _ in states) for state in _STYLES}
+    if as_json:
+        print_json({"table": table_id, "scale": selection.scale, "runs": listed, **count})
+        return count["done"] == len(runs)
+    out = console()
+    out.print(words(out, f"{table_id}, {selection.scale}", "bold"))
+    for entry in listed:  # lines, not a table: an id is never broken, and can be copied
+        places = entry["fills"] or ["needed by other runs"]
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        why = f": {entry['why']}" if entry["why"] else ""
+        text = words(out, f"{entry['state']:<8}", _STYLES[entry["state"]])
+        text += words(out, f"{entry['run']}  ") + words(out, f"{places[0]}{more}{why}", "dim")
+        out.print(text, soft_wrap=True)
+    counted = ", ".join(f"{n} {state}" for state, n in count.items() if n)
+    out.print(f"{counted or 'nothing to run'} of {len(runs)} runs")
+    return count["done"] == len(runs)
+
+
+def print_data(names: Sequence[str]) -> bool:
+    """Verify (and where possible fetch) the named datasets, all if none is named."""
+    from jumpbench.data.catalog import datasets
+    from jumpbench.paths import data_root
+
+    known = datasets()
+    data_root()  # one that cannot be is told once
+    for name in names:
+        if name not in known:
+            raise no_such("dataset", name, list(known))
+    out, good = console(), True
+    for name in names or known:
+        dataset = known[name]
+        used = f" (used by {', '.join(dataset.used_by)})" if dataset.used_by else ""
+        out.print(words(out, f"{name}: {dataset.about}{used}"), soft_wrap=True)
+        print(f"reading {name} ...", file=sys.stderr, flush=True)
+        try:
+            state, style = dataset.verify(), "green"
+        except UserError as error:
+            good = False
+            word = "missing" if isinstance(error, DataMissing) else "corrupt"
+            state, style = f"{word}: {error}", "red"
+        out.print(words(out, f"  {state}", style), soft_wrap=True)
+    return good

@@ -1,0 +1,202 @@
+"""Progress of the runs of a table: bars with the time left, or plain lines where there is no
+terminal (a pipe, a log file, a notebook): one when a run starts, one every minute, one at its end.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.views.console import console, words
+
+PLAIN_SECONDS = 60.0
+
+
+@dataclass
+class Pace:
+    """How fast one run goes: steps of its present stage since the first one of this attempt.
+
+    What came before (imports, data, steps of an attempt that was stopped) says nothing about it.
+    """
+
+    began: float
+    stage: str = ""
+    done: int = 0
+    total: int | None = None
+    first_done: int = 0
+    first_at: float = 0.0
+    last_at: float = 0.0
+
+    def reached(self, stage: str, done: int, total: int | None, now: float) -> None:
+        if stage != self.stage:
+            self.stage, self.first_done, self.first_at = stage, done, now
+        self.done, self.total, self.last_at = done, total, now
+
+    @property
+    def step_seconds(self) -> float | None:
+        steps = self.done - self.first_done
+        return (self.last_at - self.first_at) / steps if steps > 0 else None
+
+    @property
+    def share(self) -> float:
+        return self.done / self.total if self.total else 0.0
+
+    def left(self) -> float | None:
+        """Seconds to the end of the stage; None until two steps of it were seen."""
+        if not self.total or self.step_seconds is None:
+            return None
+        return self.step_seconds * (self.total - self.done)
+
+    def whole(self) -> float | None:
+        """Seconds that all steps of the stage take at this pace."""
+        if not self.total or self.step_seconds is None:
+            return None
+        return self.step_seconds * self.total
+
+
+class Terminal:
+    """Events of a launcher as a progress display, or as plain lines where there is no terminal.
+
+    ``names`` says what a run is for (``SGDD / D=2``), by its hash; ``after`` is called when one
+    ends.
+    """
+
+    def __init__(
+        self, runs: Sequence[Run], after: Callable[[], None], names: Mapping[str, str] | None = None
+    ) -> None:
+        self._console = console(stderr=True)
+        self._plain = not self._console.is_terminal
+        self._total, self._done, self._failed = len(runs), 0, 0
+        self._after, self._names = after, names or {}
+        self._paces: dict[str, Pace] = {}
+        self._seconds: list[float] = []  # of runs that were made here
+        self._told: dict[str, float] = {}
+        self._waited: set[str] = set()
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=16),
+            TextColumn("{task.fields[state]}", markup=False),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            disable=self._plain,
+        )
+        self._all = self._progress.add_task(
+            "all runs", total=max(len(runs), 1), state=self._state()
+        )
+        self._lines: dict[str, TaskID] = {}  # of the runs that are being made, by hash
+
+    def __enter__(self) -> "Terminal":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def _name(self, run: Run) -> str:
+        return self._names.get(run.hash, run.name)
+
+    def _line_of(self, run: Run) -> TaskID:
+        """The line of a run in the display; a new one if it has none."""
+        if run.hash not in self._lines:
+            self._lines[run.hash] = self._progress.add_task(self._name(run), total=None, state="")
+        return self._lines[run.hash]
+
+    def _state(self) -> str:
+        made = self._done + self._failed
+        text = f"{made}/{self._total}" + (f", {self._failed} failed" if self._failed else "")
+        text += f", {len(self._paces)} running" if len(self._paces) > 1 else ""
+        left = self._left()
+        return text + (f", about {_duration(left)} left" if left and left >= 1 else "")
+
+    def _left(self) -> float | None:
+        """Seconds until all runs are made: the present ones', and as long for each further one, as
+        many at a time as there are now."""
+        waiting = self._total - self._done - self._failed - len(self._paces)
+        running = [pace.left() for pace in self._paces.values()]
+        whole = [w for pace in self._paces.values() if (w := pace.whole())]
+        lengths = self._seconds or whole
+        if any(left is None for left in running) or (waiting and not lengths):
+            return None
+        each = sum(lengths) / len(lengths) if lengths else 0.0
+        present = [left for left in running if left is not None]
+        work = sum(present) + waiting * each
+        return max([work / max(len(present), 1), *present])
+
+    def started(self, run: Run) -> None:
+        now = time.monotonic()
+        self._paces[run.hash], self._told[run.hash] = Pace(now), now
+        self._line_of(run)
+        if self._plain:
+            self._line(f"started {self._done + self._failed + 1}/{self._total}: {run.id}"
+                       f" ({self._name(run)})")  # fmt: skip
+
+    def progress(self, run: Run, stage: str, done: int, total: int | None) -> None:
+        pace = self._paces.setdefault(run.hash, Pace(time.monotonic()))
+        pace.reached(stage, done, total, time.monotonic())
+        state = f"{stage} {done}" + (f"/{total}" if total else "")
+        if (left := pace.left()) and left >= 1:
+            state += f", {_duration(left)} left"
+        if self._plain and pace.last_at - self._told.get(run.hash, 0.0) >= PLAIN_SECONDS:
+            self._told[run.hash] = pace.last_at
+            self._line(f"{run.id}: {state}")
+        self._progress.update(self._line_of(run), completed=done, total=total, state=state)
+        share = self._done + self._failed + sum(p.share for p in self._paces.values())
+        self._progress.update(self._all, completed=share, state=self._state())
+
+    def _ended(self, run: Run) -> None:
+        self._paces.pop(run.hash, None)
+        if (line := self._lines.pop(run.hash, None)) is not None:
+            self._progress.remove_task(line)
+        made = self._done + self._failed
+        self._progress.update(self._all, completed=made, state=self._state())
+        self._after()
+
+    def finished(self, run: Run) -> None:
+        self._done += 1
+        if pace := self._paces.pop(run.hash, None):
+            seconds = time.monotonic() - pace.began
+            self._seconds.append(seconds)
+            if self._plain:
+                self._line(f"done {self._state()}: {run.id} in {_duration(seconds)}")
+        self._ended(run)
+
+    def failed(self, run: Run, message: str) -> None:
+        self._failed += 1
+        self._line(f"failed: {run.id}: {message}", "red")
+        self._ended(run)
+
+    def waiting(self, run: Run) -> None:
+        if run.hash not in self._waited:
+            self._waited.add(run.hash)
+            self._line(f"waiting for {run.id}, which another process is making")
+
+    def noted(self, run: Run, message: str) -> None:
+        self._line(f"{run.id}: {message}", "yellow")
+
+    def told(self, message: str) -> None:
+        self._line(message)
+
+    def _line(self, text: str, style: str = "") -> None:
+        self._console.print(words(self._console, text, style), soft_wrap=True)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return (
+        f"{minutes} min {rest:02d} s"
+        if minutes < 60
+        else f"{minutes // 60} h {minutes % 60:02d} min"
+    )

@@ -1,0 +1,142 @@
+"""Recorded results: copies of ``table.json`` beside the table files, and what is shown of them."""
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from jumpbench.errors import UserError
+from jumpbench.files import write_atomic
+from jumpbench.paths import checkout, data_root, outputs_root, reproduce_dir, suite_root, table_file
+from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.judging.claims import evaluate
+from jumpbench.tables.judging.mentions import composed_numbers, filled
+from jumpbench.tables.language.types import SCALES, Table
+from jumpbench.tables.runs.store import read_json
+from jumpbench.tables.views.layout import View
+from jumpbench.tables.views.render import to_json
+from jumpbench.tables.views.wording import state
+
+
+def recorded_file(table_id: str, scale: str) -> Path:
+    """Where the record of a table at a scale is, if there is one: beside its file."""
+    slug, name = table_id.split("/")
+    file = table_file(table_id)
+    folder = file.parent if file else reproduce_dir() / slug
+    return folder / "results" / f"{name}.{scale}.json"
+
+
+def place_for_record(table_id: str, scale: str) -> Path:
+    """Where a record is written: never into an installed package."""
+    path = recorded_file(table_id, scale)
+    if checkout() is None and path.is_relative_to(suite_root()):
+        slug = table_id.split("/")[0]
+        return outputs_root() / "recorded" / slug / "results" / path.name
+    return path
+
+
+def recorded_scales(table_id: str) -> list[str]:
+    return [scale for scale in SCALES if recorded_file(table_id, scale).is_file()]
+
+
+def write_record(table_id: str, scale: str, content: dict[str, Any]) -> Path:
+    """Write a record. Folders of this machine are called by their variables, and home ``~``."""
+    path = place_for_record(table_id, scale)
+    text = to_json(content)
+    places = {
+        "$JUMPBENCH_OUTPUTS": outputs_root(), "$JUMPBENCH_DATA": data_root(), "~": Path.home(),
+    }  # fmt: skip
+    for name, folder in places.items():
+        text = text.replace(f"{folder.absolute()}/", f"{name}/")
+    write_atomic(path, text)
+    return path
+
+
+def read_record(table_id: str, scale: str) -> dict[str, Any]:
+    """The content of a record.
+
+    Raises:
+        UserError: it is damaged.
+    """
+    return read_content(recorded_file(table_id, scale), "record it again")
+
+
+def read_content(path: Path, remedy: str) -> dict[str, Any]:
+    """The content of a ``table.json``.
+
+    Raises:
+        UserError: it is damaged.
+    """
+    content = read_json(path, remedy)
+    needed = {"table": str, "scale": str, "cells": list, "claims": list, "provenance": dict}
+    if not isinstance(content, dict) or any(
+        not isinstance(content.get(key), kind) for key, kind in needed.items()
+    ):
+        raise UserError(f"{path} is damaged (no table in it); {remedy}")
+    return content
+
+
+def recorded_view(table: Table, content: dict[str, Any]) -> View:
+    """A record as it is shown: its numbers, judged as the table file and the rules say today."""
+    file = str(recorded_file(table.id, content["scale"]))
+    known = composed_numbers(table, content["scale"], content.get("mentions"))
+    table = filled(table, content["scale"], known)
+    cells = [_as_compared(table, content, Cell.from_json(c, file)) for c in content["cells"]]
+    changes = content.get("changes", ())
+    view = View(table, content["scale"], cells, provenance=content["provenance"], overrides=changes)
+    not_judged = content.get("not_judged") or view.not_judged
+    return replace(view, claims=evaluate(table, cells, content["scale"], not_judged))
+
+
+def _as_compared(table: Table, content: dict[str, Any], cell: Cell) -> Cell:
+    """A recorded cell; one that the table file says cannot be compared has no verdict.
+
+    What the file calls a fact today is one, whatever it was called when it was recorded.
+    """
+    scale, metric = table.scales.get(content["scale"]), table.metrics.get(cell.metric)
+    if metric and metric.fact:
+        status = "fact" if cell.status == "measured" else cell.status
+        return replace(cell, fact=True, status=status, verdict=None)
+    if scale and metric and scale.compared and metric.printed:
+        return cell
+    return replace(cell, verdict=None)
+
+
+def command_of(table: Table, content: dict[str, Any]) -> str:
+    """What makes a recorded table again, from its record."""
+    words = ["reproduce/run_table.sh", table.id, f"scale={content['scale']}"]
+    default = table.scales[content["scale"]].seeds if content["scale"] in table.scales else 1
+    seeds = content.get("seeds", [])
+    if seeds and seeds != list(range(default)):
+        counted = seeds == list(range(len(seeds)))
+        words.append(f"seeds={len(seeds)}" if counted else f"seeds={seeds}".replace(" ", ""))
+    return shlex.join([*words, *content.get("overrides", ())])
+
+
+def how_to_draw(table: Table, content: dict[str, Any]) -> str:
+    """What a record without pictures says."""
+    folder = f"outputs/tables/{table.id}/{content['scale']}/figures"
+    return f"No picture is recorded; `{command_of(table, content)}` draws them into `{folder}`."
+
+
+def summary(view: View) -> str:
+    """``98 of 98 cells; claims: 1 holds, 2 fail``: a table in a few words."""
+    asked = [cell for cell in view.cells if cell.asked and not cell.fact]
+    measured = sum(cell.status == "measured" for cell in asked)
+    facts = sum(cell.status == "fact" for cell in view.cells)
+    text = f"{measured} of {len(asked)} cells" if asked else "facts of the configuration alone"
+    text += f", {facts} facts" if facts and asked else ""
+    verdicts = [cell.verdict for cell in asked if cell.verdict]
+    if verdicts:
+        text += f"; {verdicts.count('match')} ≈, {verdicts.count('better')} ▲, "
+        text += f"{verdicts.count('worse')} ▼"
+    states = [state(claim) for claim in view.claims]
+    if set(states) <= {"not judged"}:
+        return text
+    plural = {"holds": "hold", "fails": "fail"}
+    words = [
+        f"{n} {name if n == 1 else plural.get(name, name)}"
+        for name in ("holds", "fails", "open", "not judged")
+        if (n := states.count(name))
+    ]
+    return text + "; claims: " + ", ".join(words)

@@ -1,0 +1,196 @@
+"""``jumpbench report``: one page of all tables, made and recorded, and a server that follows."""
+
+import hashlib
+import http.server
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.progress import track
+
+from jumpbench.errors import UserError
+from jumpbench.files import write_atomic
+from jumpbench.paths import outputs_root
+from jumpbench.tables.commands.recorded import (
+    command_of,
+    how_to_draw,
+    read_content,
+    recorded_file,
+    recorded_scales,
+    recorded_view,
+    summary,
+)
+from jumpbench.tables.commands.recordpictures import pictures_of
+from jumpbench.tables.language.spec import available, load, sweeps
+from jumpbench.tables.language.types import Table
+from jumpbench.tables.views.console import console
+from jumpbench.tables.views.figures import Filled, draw, entries
+from jumpbench.tables.views.layout import View
+from jumpbench.tables.views.smallpng import small_png
+from jumpbench.tables.views.webpage import Variant, to_page
+
+_RANK = ("paper setting", "own setting", "medium", "miniature", "smoke")
+
+
+def write_page(stamp: str = "") -> Path:
+    """Write ``outputs/report/index.html``.
+
+    Raises:
+        UserError: no table has been made or recorded.
+    """
+    damaged: list[tuple[str, str]] = []
+    out = console(stderr=True)
+    names: Iterable[str] = shown()
+    if out.is_terminal and not stamp:
+        names = track(names, "tables", console=out, transient=True)
+    elif not stamp:
+        names = _told(list(names))
+    tables = [found for name in names if (found := _variants(name, damaged))]
+    if not tables and not damaged:
+        raise UserError("no table has been made yet; make one with: jumpbench table SLUG/TABLE")
+    path = page_file()
+    write_atomic(path, to_page(tables, damaged=damaged, stamp=stamp))
+    return path
+
+
+TOLD_SECONDS = 5.0
+
+
+def _told(names: Sequence[str]) -> Iterator[str]:
+    """The tables, one after the other; how far they are, where no bar can say it."""
+    count, told = f"{len(names)} table{'s'[: len(names) != 1]}", time.monotonic()
+    print(f"report: {count}; figures that are not yet drawn are drawn", file=sys.stderr, flush=True)
+    for done, name in enumerate(names):
+        if time.monotonic() - told >= TOLD_SECONDS:
+            told = time.monotonic()
+            print(f"report: {done} of {count}", file=sys.stderr, flush=True)
+        yield name
+
+
+def shown() -> list[str]:
+    return [*available(), *sweeps()]
+
+
+def page_file() -> Path:
+    return outputs_root() / "report" / "index.html"
+
+
+def _sources(table_id: str) -> Iterator[tuple[str, Path]]:
+    """(label, table.json) of all that there is of a table."""
+    for file in sorted((outputs_root() / "tables" / table_id).glob("*/table.json")):
+        yield file.parent.name, file
+    for scale in recorded_scales(table_id):
+        yield f"{scale}, recorded", recorded_file(table_id, scale)
+
+
+def _variants(table_id: str, damaged: list[tuple[str, str]]) -> list[Variant]:
+    """What there is of a table, first what says most; what cannot be read goes to ``damaged``."""
+    variants = []
+    for label, file in _sources(table_id):
+        try:
+            table = load(table_id)
+            content = read_content(file, "make the table again")
+            variants.append(_variant(table, label, file, content))
+        except UserError as error:
+            print(f"left out: {error}", file=sys.stderr)
+            damaged.append((table_id, label))
+
+    return sorted(variants, key=_says_less)
+
+
+def _says_less(variant: Variant) -> tuple[Any, ...]:
+    """Order of a table's variants: one with less than half of its cells measured is a part, and
+    stands behind what is whole; then its setting counts, and among equals how much is measured.
+    Smoke says less than any part."""
+    view = variant.view
+    asked = [cell for cell in view.cells if cell.asked]
+    share = sum(cell.status in ("measured", "fact") for cell in asked) / max(len(asked), 1)
+    numbers = any(cell.has_number for cell in asked)
+    rank = _RANK.index(view.scale.kind)
+    smoke = view.scale.kind == "smoke"
+    return not numbers, bool(view.overrides), smoke, share < 0.5, rank, -share
+
+
+def _variant(table: Table, label: str, file: Path, content: dict[str, Any]) -> Variant:
+    view = recorded_view(table, content)
+    own = file.name == "table.json"  # made here
+    command = command_of(table, content)
+    if own:
+        return Variant(view, label, command, summary(view), _drawn(view, file), with_runs=True)
+    figures = pictures_of(file, content) or _figures_of_record(view, file)
+    lacking = {entry.get("name") for entry in table.figures or ()} - set(figures)
+    words = how_to_draw(table, content) if lacking and not content.get("pictures") else ""
+    return Variant(view, label, command, summary(view), figures, lacking=words)
+
+
+def _drawn(view: View, file: Path) -> dict[str, Path]:
+    """Figures beside a table that was made here, in the order of the table file."""
+    order = [entry.get("name", "figure") for entry in entries(view.table)]
+    found = {path.stem: path for path in sorted((file.parent / "figures").glob("*.png"))}
+    named = {name: found[name] for name in order if name in found}
+    return named | found
+
+
+def _figures_of_record(view: View, file: Path) -> dict[str, Path]:
+    """Figures that can be drawn from the numbers alone; kept while the record is the same."""
+    stamp = hashlib.sha256(file.read_bytes()).hexdigest()
+    folder = outputs_root() / "report" / "figures" / view.table.id / view.scale_name
+    filled = Filled(view.table, (), view.cells, view.scale_name)
+    drawn = draw(filled, folder, [stamp], formats=[".png"], finish=small_png)
+    return {path.stem: path for path in drawn}
+
+
+def stamp() -> str:
+    """Changes whenever a table does."""
+    files = [file for table in shown() for _, file in _sources(table)]
+    facts = [(str(f), s.st_mtime_ns, s.st_size) for f in files if (s := f.stat())]
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+
+
+class _Follow(http.server.BaseHTTPRequestHandler):
+    """``/`` is the page as the tables stand now, ``/changed`` the stamp of the tables."""
+
+    shown = ""
+
+    def do_GET(self) -> None:
+        # A page of another site may call a name of its own 127.0.0.1, and so read this one.
+        name = (self.headers.get("Host") or "").lower().split(":")[0]
+        if name not in ("127.0.0.1", "localhost"):
+            return self.send_error(403, "this page is for 127.0.0.1 and localhost alone")
+        try:
+            now = stamp()
+            if self.path == "/changed":
+                return self._answer(now.encode(), "text/plain")
+            if self.path not in ("/", "/index.html"):
+                return self.send_error(404)
+            if now != _Follow.shown or not page_file().is_file():
+                write_page(now)
+                _Follow.shown = now
+            return self._answer(page_file().read_bytes(), "text/html; charset=utf-8")
+        except (UserError, OSError) as error:
+            return self._answer(f"{error}\n".encode(), "text/plain; charset=utf-8", 503)
+
+    def _answer(self, body: bytes, kind: str, status: int = 200) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: a page that asks every two seconds is no news."""
+
+
+def server(port: int = 8765) -> http.server.ThreadingHTTPServer:
+    """A server of the page for this machine alone; ``port`` 0 takes a free one.
+
+    Raises:
+        UserError: the port is taken.
+    """
+    try:
+        return http.server.ThreadingHTTPServer(("127.0.0.1", port), _Follow)
+    except (OSError, OverflowError) as error:
+        raise UserError(f"port={port}: {error}; give another one, or port=0") from None

@@ -1,0 +1,1 @@
+"""From finished runs to cells, verdicts and claims."""

@@ -1,0 +1,140 @@
+"""The paper's claims, decided from the cells with their uncertainty.
+
+Every check (:mod:`jumpbench.tables.language.checks`) comes down to contrasts of cells that the
+paper says are positive (:mod:`jumpbench.tables.judging.comparisons`). A contrast is decided if it
+differs from zero at the level of ``sigmas`` standard errors, which all contrasts of the claim share
+(Holm's procedure, Student's t); a tie, a number that is missing or partial, or a spread that is not
+measured leaves it open. A claim holds if all its contrasts are decided for it, fails if one is
+decided against it, and is open otherwise. It is judged at the scales alone that it names.
+
+Beside each claim stands whether it holds *in print*: in the paper's own numbers, by their signs.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jumpbench.tables.judging.cells import Cell, by_place
+from jumpbench.tables.judging.comparisons import (
+    COMMON_SEEDS,
+    Contrast,
+    Estimate,
+    holm,
+    two_sided_level,
+)
+from jumpbench.tables.judging.contrasts import Tree, contrasts
+from jumpbench.tables.language.types import Claim, Heads, Table
+
+
+def evaluate(
+    table: Table, cells: Sequence[Cell], scale: str, not_judged: str = ""
+) -> list[dict[str, Any]]:
+    """``[{id, text, holds, detail, because, in_print}]`` for every claim of the table.
+
+    ``because`` is the table file's reason why this scale can decide it.
+
+    ``not_judged`` says why no claim of this table can be judged (overrides, a foreign file).
+    """
+    places = by_place(list(cells))
+    heads = table.scales[scale].heads if scale in table.scales else Heads()
+    exact_rows = {row.name for row in table.rows if row.exact}
+
+    def measured(row: str, column: str, metric: str) -> Estimate:
+        published = table.published_number(row, column, metric)
+        rounding = published.rounding if published and table.metrics[metric].printed else 0.0
+        place = f"{heads.row(row)} ({heads.column(column)}, {metric})"
+        if (cell := places.get((row, column, metric))) is None:
+            return Estimate(None, lacking=f"no number for {place}")
+        exact = row in exact_rows or table.metrics[metric].exact
+        return cell.estimate(table.metrics[metric], exact, rounding, place)
+
+    results = []
+    for claim in table.claims:
+        holds, detail = None, claim.reason or ""
+        if claim.check is not None:
+            detail = not_judged or unfit(table, claim, scale)
+            if not detail:
+                holds, detail = decide(table, contrasts(table, claim, measured, heads))
+        results.append(
+            {"id": claim.id, "text": claim.text, "holds": holds, "detail": detail,
+             "because": None if not_judged else table.deciding(claim).get(scale),
+             "in_print": in_print(table, claim)}
+        )  # fmt: skip
+    return results
+
+
+def unfit(table: Table, claim: Claim, scale: str) -> str:
+    """Why a scale cannot decide a claim, with those that can; empty if it can."""
+    scales = table.deciding(claim)
+    if scale in scales:
+        return ""
+    reasons = dict.fromkeys(scales.values())
+    named = (f"{', '.join(n for n in scales if scales[n] == why)} ({why})" for why in reasons)
+    where = "; ".join(named)
+    return f"can be decided at {where}, not at {scale}"
+
+
+def decide(table: Table, tree: Tree) -> tuple[bool | None, str]:
+    """Whether the claim holds, and the contrasts that decide it in words."""
+    leaves = list(tree.leaves())
+    decided = holm([leaf.p_value() for leaf in leaves], two_sided_level(table.sigmas))
+    signs = {
+        id(leaf): (leaf.gap > 0) if yes else None for leaf, yes in zip(leaves, decided, strict=True)
+    }
+    holds = tree.fold(signs)
+    if all(leaf.lacking for leaf in leaves):
+        return None, f"open: none of its {len(leaves)} comparisons has all its numbers"
+    if all(leaf.is_of_one_seed for leaf in leaves):
+        return None, f"open: {leaves[0].unknown}; {COMMON_SEEDS} would show one"
+    if holds:
+        tightest = min(
+            (leaf for leaf in leaves if signs[id(leaf)]), key=lambda leaf: abs(leaf.t() or 0.0)
+        )
+        return True, f"holds, {len(leaves)} comparisons; tightest: {_words(tightest)}"
+    word = "open" if holds is None else "fails"
+    deciding = [_words(leaf) for leaf in leaves if signs[id(leaf)] is holds]
+    return holds, _listed(f"{word} in {len(deciding)} of {len(leaves)}", deciding)
+
+
+def _words(leaf: Contrast) -> str:
+    if leaf.lacking:
+        return leaf.lacking
+    t = leaf.t()
+    if leaf.is_tie:
+        return f"{leaf.words} (equal)"
+    if t is None:
+        return f"{leaf.words} ({leaf.unknown})"
+    return f"{leaf.words} (t = {t:.1f})"
+
+
+def in_print(table: Table, claim: Claim) -> str | None:
+    """``holds``, ``fails in k of m`` (by the signs of printed differences), ``not printed``."""
+    if claim.check is None or not table.published:
+        return None
+
+    def printed(row: str, column: str, metric: str) -> Estimate:
+        number = table.published_number(row, column, metric)
+        value = None if number is None or isinstance(number.value, str) else number.value
+        return Estimate(value if table.metrics[metric].printed else None)
+
+    tree = contrasts(table, claim, printed, Heads())
+    leaves = list(tree.leaves())
+    signs = {id(leaf): None if leaf.lacking or leaf.is_tie else leaf.gap > 0 for leaf in leaves}
+    absent = sum(bool(leaf.lacking) for leaf in leaves)
+    if absent == len(leaves):
+        return "not printed"
+    rest = f"; {absent} of {len(leaves)} not printed" if absent else ""
+    holds = tree.fold(signs)
+    if holds:
+        return "holds" + rest
+    against = sum(sign is False for sign in signs.values())
+    ties = sum(leaf.is_tie and not leaf.lacking for leaf in leaves)
+    if against and holds is False:
+        return f"fails in {against} of {len(leaves)}" + rest
+    if ties:
+        return f"tied in {ties} of {len(leaves)}" + rest
+    return "holds where printed" + rest
+
+
+def _listed(head: str, texts: Sequence[str], most: int = 3) -> str:
+    more = f"; and {len(texts) - most} more" if len(texts) > most else ""
+    return f"{head}: {'; '.join(texts[:most])}{more}"

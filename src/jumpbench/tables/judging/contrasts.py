@@ -1,0 +1,174 @@
+"""What the check of a claim compares: contrasts of cells, joined by ``all`` and ``any``."""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jumpbench.errors import UserError
+from jumpbench.tables.judging.comparisons import Contrast, Estimate, significant
+from jumpbench.tables.language.checks import Check, Place
+from jumpbench.tables.language.types import Claim, Heads, Table
+
+Source = Callable[[str, str, str], Estimate]
+"""The number of (row, column, metric)."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Contrasts joined by ``all`` or ``any``."""
+
+    joined: str
+    parts: tuple["Tree | Contrast", ...]
+
+    def leaves(self) -> Iterator[Contrast]:
+        for part in self.parts:
+            if isinstance(part, Tree):
+                yield from part.leaves()
+            else:
+                yield part
+
+    def fold(self, signs: Mapping[int, bool | None]) -> bool | None:
+        """True, False or open (None), from the sign of every leaf (by its id)."""
+        states = [p.fold(signs) if isinstance(p, Tree) else signs[id(p)] for p in self.parts]
+        ends = self.joined == "any"  # the state that settles the whole
+        return ends if ends in states else None if None in states else not ends
+
+
+def contrasts(table: Table, claim: Claim, source: Source, heads: Heads) -> Tree:
+    """The contrasts of a claim that has a check.
+
+    Raises:
+        UserError: there is nothing to compare.
+    """
+    assert claim.check is not None
+    tree = _Builder(table, source, heads).tree(claim.check)
+    if not list(tree.leaves()):
+        raise UserError(f"{table.id}: claim '{claim.id}': there is nothing to compare")
+    return tree
+
+
+class _Builder:
+    """Contrasts of one check, with numbers from ``source`` (measured or printed).
+
+    Rows and columns are called as the scale's ``heads`` call them.
+    """
+
+    def __init__(self, table: Table, source: Source, heads: Heads) -> None:
+        self.table, self.source, self.heads = table, source, heads
+        self.places = {(r.name, c.name, m.name) for r, c, m in table.cells()}
+
+    def tree(self, check: Check) -> Tree:
+        if check.kind in ("all", "any"):
+            return Tree(check.kind, tuple(self.tree(part) for part in getattr(check, check.kind)))
+        build = getattr(self, f"_{check.kind}")
+        return Tree("all", tuple(build(getattr(check, check.kind))))
+
+    def _places(self, at: Any) -> Iterator[tuple[str, str]]:
+        """(metric, column) pairs that a check speaks of and that the table has."""
+        directed = [m.name for m in self.table.metrics.values() if m.better != "none"]
+        for metric in at.named_metrics or directed:
+            for column in self._columns(at):
+                yield metric, column
+
+    def _columns(self, at: Any) -> Sequence[str]:
+        return at.named_columns or [column.name for column in self.table.columns]
+
+    def _better(
+        self, left: str, right: str, column: str, metric: str, margin: float = 0.0
+    ) -> Contrast:
+        """``left`` is better than ``right`` by more than the margin."""
+        lower = self.table.metrics[metric].better == "lower"
+        a, b = self.source(left, column, metric), self.source(right, column, metric)
+        sign = 1.0 if lower else -1.0
+        by = f" by {margin:g}" if margin else ""
+        sides = f"{self.heads.row(left)} {'<' if lower else '>'} {self.heads.row(right)}{by}"
+        words = f"{sides} ({self.heads.column(column)}, {metric}){_pair(a, b)}"
+        return Contrast(((sign, b), (-sign, a)), -margin, words)
+
+    def _best(self, at: Any) -> Iterator[Contrast]:
+        ours = {row.name for row in self.table.rows if row.ours or row.cited}
+        others = at.among or [row.name for row in self.table.rows if row.name not in ours]
+        for metric, column in self._places(at):
+            for other in others:
+                there = {(at.row, column, metric), (other, column, metric)} <= self.places
+                if other != at.row and there:
+                    yield self._better(at.row, other, column, metric, at.margin)
+
+    def _order(self, at: Any) -> Iterator[Contrast]:
+        for metric, column in self._places(at):
+            for left, right in itertools.pairwise(at.rows):
+                yield self._better(left, right, column, metric, at.margin)
+
+    def _trend(self, at: Any) -> Iterator[Contrast]:
+        sign = 1.0 if at.direction == "increasing" else -1.0
+        for metric in at.named_metrics:
+            for row in at.rows:
+                for first, second in itertools.pairwise(self._columns(at)):
+                    a, b = self.source(row, first, metric), self.source(row, second, metric)
+                    sides = map(self.heads.column, (first, second))
+                    words = f"{(' < ' if sign > 0 else ' > ').join(sides)} "
+                    words += f"({self.heads.row(row)}, {metric})"
+                    yield Contrast(((sign, b), (-sign, a)), 0.0, words + _pair(a, b))
+
+    def _falls_behind(self, at: Any) -> Iterator[Contrast]:
+        columns = self._columns(at)
+        centre = (len(columns) - 1) / 2
+        norm = sum((k - centre) ** 2 for k in range(len(columns)))
+        for metric in at.named_metrics:
+            lower = self.table.metrics[metric].better == "lower"
+            terms = []
+            for k, column in enumerate(columns):
+                weight = (k - centre) / norm * (1.0 if lower else -1.0)
+                terms.append((weight, self.source(at.row, column, metric)))
+                terms.append((-weight, self.source(at.behind, column, metric)))
+            terms = tuple(term for term in terms if term[0])
+            contrast = Contrast(terms, 0.0, "")
+            slope = "" if contrast.lacking else f": {significant(contrast.gap, 3)} a column"
+            first, last = self.heads.column(columns[0]), self.heads.column(columns[-1])
+            words = f"{self.heads.row(at.row)} falls behind {self.heads.row(at.behind)} "
+            words += f"from {first} to {last}"
+            yield Contrast(terms, 0.0, f"{words} ({metric}){slope}")
+
+    def _side(self, side: Place | float) -> tuple[Estimate, str]:
+        if isinstance(side, Place):
+            place = f"{self.heads.column(side.column)}, {side.metric}"
+            label = f"{self.heads.row(side.row)} ({place})"
+            return self.source(side.row, side.column, side.metric), label
+        return Estimate(float(side), 0.0), f"{side:g}"
+
+    def _sides(self, left: Place, right: Place | float, a: str, sign: str, b: str) -> str:
+        """What both sides share is said once."""
+        row, column = self.heads.row, self.heads.column
+        if isinstance(right, Place) and (left.column, left.metric) == (right.column, right.metric):
+            place = f"{column(left.column)}, {left.metric}"
+            return f"{row(left.row)}{sign}{row(right.row)} ({place})"
+        if isinstance(right, Place) and (left.row, left.metric) == (right.row, right.metric):
+            place = f"{row(left.row)}, {left.metric}"
+            return f"{column(left.column)}{sign}{column(right.column)} ({place})"
+        return f"{a}{sign}{b}"
+
+    def _compare(self, at: Any) -> Iterator[Contrast]:
+        """``sign (factor right - left) > margin``."""
+        (a, left), (b, right) = self._side(at.left), self._side(at.right)
+        sign = 1.0 if at.op == "<" else -1.0
+        times = "" if at.factor == 1 else f"{at.factor:g} x "
+        by = f" by {at.margin:g}" if at.margin else ""
+        words = f"{self._sides(at.left, at.right, left, f' {at.op} {times}', right)}{by}"
+        pair = _pair(a, b, at.factor)
+        yield Contrast(((sign * at.factor, b), (-sign, a)), -at.margin, words + pair)
+
+    def _within(self, at: Any) -> Iterator[Contrast]:
+        (a, left), (b, right) = self._side(at.left), self._side(at.right)
+        for sign in (1.0, -1.0):
+            bound = f"{'+' if sign > 0 else '-'} {at.margin:g}"
+            words = f"{left} {'<' if sign > 0 else '>'} {right} {bound}{_pair(a, b)}"
+            yield Contrast(((sign, b), (-sign, a)), at.margin, words)
+
+
+def _pair(a: Estimate, b: Estimate, factor: float = 1.0) -> str:
+    """Both numbers as they are compared, at the seeds that they share."""
+    if a.value is None or b.value is None:
+        return ""
+    both = Contrast(((1.0, a), (1.0, b)), 0.0, "")
+    return f": {significant(both.mean(a))} and {significant(factor * both.mean(b))}"

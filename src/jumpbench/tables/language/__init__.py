@@ -1,0 +1,1 @@
+"""Table files: their keys, types, checks and inheritance."""

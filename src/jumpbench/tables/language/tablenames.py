@@ -1,0 +1,156 @@
+"""Names inside a table file that refer to each other must exist, and checks must make sense."""
+
+import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from jumpbench.tables.language.checks import Place
+from jumpbench.tables.language.types import Claim, Table
+
+Wrong = Callable[[tuple, str], Exception]
+FIGURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,99}")
+
+
+def check_names(table: Table, wrong: Wrong) -> None:
+    """Raises ``wrong(place, what)`` for the first name that does not exist."""
+    _Names(table, wrong).check()
+
+
+class _Names:
+    def __init__(self, table: Table, wrong: Wrong) -> None:
+        self.table, self.wrong = table, wrong
+        self.known = {
+            "row": [row.name for row in table.rows],
+            "column": [column.name for column in table.columns],
+            "metric": list(table.metrics),
+        }
+
+    def refer(self, kind: str, names: Iterable[str] | None, place: tuple) -> None:
+        for name in names or ():
+            if name not in self.known[kind]:
+                near = get_close_matches(name, self.known[kind], n=1)
+                hint = f"; did you mean '{near[0]}'?" if near else ""
+                where = place if not place or place[-1] != name else place[:-1]
+                raise self.wrong((*where, name), f"unknown {kind} '{name}'{hint}")
+
+    def check(self) -> None:
+        for kind in ("row", "column"):
+            names = self.known[kind]
+            for i, name in enumerate(names):
+                if name in names[:i]:
+                    raise self.wrong((f"{kind}s", i), f"{kind} '{name}' is defined twice")
+        self._rows()
+        self._scales()
+        for i, column in enumerate(self.table.columns):
+            self.refer("metric", column.metrics, ("columns", i, "metrics"))
+        self._published()
+        for i, figure in enumerate(self.table.figures or ()):
+            name = figure.get("name", "figure")
+            if not isinstance(name, str) or not FIGURE_NAME.fullmatch(name):
+                what = (
+                    f"figure name {name!r}: at most 100 letters, digits and ._+-, it names a file"
+                )
+                raise self.wrong(("figures", i, "name"), what)
+            if not isinstance(figure.get("caption", ""), str):
+                what = f"the caption of figure '{name}' is no text"
+                raise self.wrong(("figures", i, "caption"), what)
+        ids = [claim.id for claim in self.table.claims]
+        for i, claim in enumerate(self.table.claims):
+            if claim.id in ids[:i]:
+                raise self.wrong(("claims", i, "id"), f"claim '{claim.id}' is defined twice")
+            if claim.check is None and not claim.reason:
+                what = f"claim '{claim.id}' needs a check, or the reason why there is none"
+                raise self.wrong(("claims", i), what)
+            self._where(claim, ("claims", i))
+            for kind, arguments in claim.check.parts() if claim.check else ():
+                _Checks(self, claim.id, ("claims", i)).check(kind, arguments)
+
+    def _where(self, claim: Claim, place: tuple) -> None:
+        """Some scale can decide it, and those that it names exist and decide claims."""
+        if claim.check is not None and not self.table.deciding(claim):
+            what = f"claim '{claim.id}' needs scales: {{SCALE: why it can be decided there}}"
+            raise self.wrong(place, what)
+        for name in claim.scales:
+            scale = self.table.scales.get(name)
+            if scale is None or not scale.judged:
+                why = "it has no such scale" if scale is None else "that scale decides no claim"
+                raise self.wrong((*place, "scales", name), f"claim '{claim.id}': {name}: {why}")
+
+    def _rows(self) -> None:
+        for i, row in enumerate(self.table.rows):
+            self.refer("column", row.columns, ("rows", i, "columns"))
+            self.refer("column", row.only, ("rows", i, "only"))
+            self.refer("metric", row.metrics, ("rows", i, "metrics"))
+            if not row.cited and not (row.experiment or self.table.experiment):
+                raise self.wrong(("rows", i), f"row '{row.name}' has no experiment")
+
+    def _scales(self) -> None:
+        for name, scale in self.table.scales.items():
+            place = ("scales", name)
+            self.refer("row", scale.rows, (*place, "rows"))
+            self.refer("column", scale.columns, (*place, "columns"))
+            self.refer("row", scale.only_rows, (*place, "only_rows"))
+            self.refer("column", scale.only_columns, (*place, "only_columns"))
+            self.refer("metric", scale.only_metrics, (*place, "only_metrics"))
+            self.refer("row", scale.heads.rows, (*place, "heads", "rows"))
+            self.refer("column", scale.heads.columns, (*place, "heads", "columns"))
+
+    def _published(self) -> None:
+        self.refer("metric", self.table.published, ("published",))
+        for metric, by_row in self.table.published.items():
+            self.refer("row", by_row, ("published", metric))
+            for row, by_column in by_row.items():
+                self.refer("column", by_column, ("published", metric, row))
+
+
+class _Checks:
+    """What the check of one claim names."""
+
+    def __init__(self, names: _Names, claim: str, place: tuple) -> None:
+        self.names, self.claim, self.place = names, claim, place
+
+    def wrong(self, what: str) -> Exception:
+        return self.names.wrong(self.place, f"claim '{self.claim}': {what}")
+
+    def refer(self, kind: str, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.names.known[kind]:
+                raise self.wrong(f"there is no {kind} '{name}'")
+
+    def check(self, kind: str, at: Any) -> None:
+        if kind in ("compare", "within"):
+            self._sides(kind, at)
+            return
+        rows = {
+            "best": lambda: (at.row, *at.among), "order": lambda: at.rows,
+            "trend": lambda: at.rows, "falls_behind": lambda: (at.row, at.behind),
+        }[kind]()  # fmt: skip
+        self.refer("row", rows)
+        self.refer("metric", at.named_metrics)
+        self.refer("column", at.named_columns)
+        if kind in ("trend", "falls_behind"):
+            if not at.named_metrics:
+                raise self.wrong(f"'{kind}' lacks 'metric'")
+            if len(at.named_columns or self.names.known["column"]) < 2:
+                raise self.wrong(f"'{kind}' needs two columns")
+        if kind != "trend":
+            for metric in at.named_metrics:
+                if self.names.table.metrics[metric].better == "none":
+                    raise self.wrong(f"metric '{metric}' has no better direction")
+
+    def _sides(self, kind: str, at: Any) -> None:
+        metrics = []
+        for side in (at.left, at.right):
+            if isinstance(side, Place):
+                defined = {(r.name, c.name, m.name) for r, c, m in self.names.table.cells()}
+                if (side.row, side.column, side.metric) not in defined:
+                    raise self.wrong(f"there is no cell {side.row} / {side.column} / {side.metric}")
+                metrics.append(self.names.table.metrics[side.metric])
+        if kind == "compare" and at.factor != 1.0:
+            for metric in metrics:
+                if not metric.never_negative:
+                    raise self.wrong(
+                        f"a factor means nothing where '{metric.name}' can be negative; say "
+                        "bounds: [0, null] in the metric if it cannot, or use a margin"
+                    )

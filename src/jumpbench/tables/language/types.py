@@ -1,0 +1,257 @@
+"""A table file (``reproduce/SLUG/TABLE.yaml``) as a checked, immutable object.
+
+A file names the published numbers, the grid of runs (rows x columns), what each scale changes,
+and the paper's claims. ``reproduce/TABLES.md`` is the reference of the language with the order in
+which overrides apply; :mod:`jumpbench.tables.language.spec` reads and checks files.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from jumpbench.tables.language.checks import STRICT, Check, Finite
+
+SCALES = ("smoke", "small", "medium", "paper")
+ScaleName = Literal["smoke", "small", "medium", "paper"]
+PAPERS, OWN = "the paper's setting", "a setting of our own"
+"""Why a scale can decide a claim that names none."""
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Words = tuple[str, ...]
+Name = Annotated[str, Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measured quantity and how it is compared with the published one."""
+
+    name: Name
+    label: str = ""
+    better: Literal["lower", "higher", "none"] = "none"
+    digits: Annotated[int, Field(ge=0, le=12)] = 3
+    unit: str = ""
+    source: str | None = None  # name in metrics.json; may contain {row}, {column} and their vars
+    factor: Positive = 1.0  # what is measured is multiplied by it
+    perfect: str | None = None  # run metric: what a perfect method would score at this sample size
+    sample_std: str | None = None  # run metric printed as ±: the spread over test samples
+    error: str | None = None  # run metric: the standard error of the number, measured by the run
+    seed_std: Positive | None = None  # stated seed-to-seed spread, used while it is not measured
+    tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # of the verdict, absolute
+    bounds: tuple[Finite | None, Finite | None] | None = None  # what it cannot leave
+    exact: bool = False  # a closed form or a setting: no seed, no sample, no error
+    fact: bool = False  # a setting read off the configuration: shown, never counted or compared
+    printed: bool = True  # False: the paper shows it in a plot, the numbers are not its own
+
+    __pydantic_config__ = STRICT
+
+    @property
+    def without_error(self) -> bool:
+        return self.exact or self.fact
+
+    @property
+    def never_negative(self) -> bool:
+        return self.bounds is not None and self.bounds[0] is not None and self.bounds[0] >= 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method. ``ours``: not in the paper; ``cited``: shown, never measured; ``exact``: nothing
+    of it is trained or drawn, so its numbers have no error."""
+
+    name: Name
+    overrides: Words = ()
+    experiment: str | None = None
+    ours: bool = False
+    cited: bool = False
+    exact: bool = False
+    not_target: str | None = None  # why its published numbers are shown and not compared
+    note: str | None = None
+    columns: Mapping[str, Words] = field(default_factory=dict)  # overrides in single columns
+    only: Words | None = None  # columns that it has
+    metrics: Words | None = None  # metrics that it has
+    seeds: Annotated[int, Field(ge=1, le=1000)] | None = None
+    vars: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+
+    __pydantic_config__ = STRICT
+
+
+@dataclass(frozen=True)
+class Column:
+    """A setting (overrides), or a choice of metrics of the same run."""
+
+    name: Name
+    overrides: Words = ()
+    metrics: Words | None = None
+    vars: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+
+    __pydantic_config__ = STRICT
+
+
+@dataclass(frozen=True)
+class Heads:
+    """What rows and columns are called at one scale, by their names in the file."""
+
+    rows: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    __pydantic_config__ = STRICT
+
+    def row(self, name: str) -> str:
+        return self.rows.get(name, name)
+
+    def column(self, name: str) -> str:
+        return self.columns.get(name, name)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a scale changes against the table as written, and what it may say.
+
+    ``compare``: it has the paper's setting, so that published numbers stand beside its own and
+    get a verdict (the paper scale has it unless it says no). ``decides``: it is a setting of our
+    own that decides claims. Claims may name it, the paper scale, medium, and where ``compare``
+    holds; smoke never. ``title``, ``about`` and ``heads`` name what it ran.
+    """
+
+    name: ScaleName
+    note: str = ""
+    title: str = ""
+    about: str = ""
+    heads: Heads = Heads()
+    compare: bool | None = None
+    decides: bool | None = None
+    seeds: Annotated[int, Field(ge=1, le=1000)] = 1
+    overrides: Words = ()
+    rows: Mapping[str, Words] = field(default_factory=dict)
+    columns: Mapping[str, Words] = field(default_factory=dict)
+    only_rows: Words | None = None
+    only_columns: Words | None = None
+    only_metrics: Words | None = None  # the others carry no information at this scale
+
+    __pydantic_config__ = STRICT
+
+    @property
+    def compared(self) -> bool:
+        return self.name == "paper" if self.compare is None else self.compare
+
+    @property
+    def judged(self) -> bool:
+        if self.name == "smoke":
+            return False
+        if self.decides is not None:
+            return self.decides
+        return self.compared or self.name in ("medium", "paper")
+
+    @property
+    def kind(self) -> Literal["smoke", "miniature", "medium", "own setting", "paper setting"]:
+        """What a reader may take its numbers for.
+
+        ``own setting``: it decides claims of ours, in a setting that is not the paper's.
+        """
+        if self.name in ("smoke", "medium"):
+            return self.name
+        if self.compared:
+            return "paper setting"
+        return "own setting" if self.judged else "miniature"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of the paper, with the check that decides it (or the reason why none can).
+
+    ``scales``: those that can decide it, each with the reason why it can. Without the key those
+    that have the paper's setting, and those that say ``decides`` (a setting of our own).
+    """
+
+    id: Name
+    text: Name
+    check: Check | None = None
+    reason: str | None = None
+    scales: Mapping[ScaleName, Name] = field(default_factory=dict)
+
+    __pydantic_config__ = STRICT
+
+
+@dataclass(frozen=True)
+class Published:
+    """A number of the paper: ``rounding`` is half a unit of its last printed digit."""
+
+    value: float | str
+    std: float | None = None
+    rounding: float = 0.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How far from the paper is too far, in standard errors."""
+
+    sigmas: Positive = 2.0
+
+    __pydantic_config__ = STRICT
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table file."""
+
+    id: str
+    title: Name
+    about: str
+    metrics: Annotated[Mapping[str, Metric], Field(min_length=1)]
+    rows: Annotated[tuple[Row, ...], Field(min_length=1)]
+    columns: Annotated[tuple[Column, ...], Field(min_length=1)]
+    scales: Annotated[Mapping[str, Scale], Field(min_length=1)]
+    published: Mapping[str, Mapping[str, Mapping[str, Published]]] = field(default_factory=dict)
+    experiment: str | None = None
+    overrides: Words = ()
+    cost: str | Mapping[ScaleName, str] = ""
+    data: Words = ()
+    verdict: Verdict = Verdict()
+    paper_seeds: Annotated[int, Field(ge=1)] = 1
+    claims: tuple[Claim, ...] = ()
+    figures: tuple[Mapping[str, Any], ...] | None = None  # None: bars of its numbers; (): none
+    reading: Words = ()
+    extends: str | None = None  # the table whose rows, columns and settings it adds to
+    file: str = ""
+    foreign: bool = False  # it takes the place of one of the suite's tables
+
+    __pydantic_config__ = STRICT
+
+    @property
+    def slug(self) -> str:
+        return self.id.split("/")[0]
+
+    @property
+    def sigmas(self) -> float:
+        return self.verdict.sigmas
+
+    def published_number(self, row: str, column: str, metric: str) -> Published | None:
+        return self.published.get(metric, {}).get(row, {}).get(column)
+
+    def paper(self, row: str, column: str, metric: str) -> tuple[float | str | None, float | None]:
+        """Published value and its spread; (None, None) where the paper prints nothing."""
+        number = self.published_number(row, column, metric)
+        return (None, None) if number is None else (number.value, number.std)
+
+    def deciding(self, claim: Claim) -> Mapping[str, str]:
+        """The scales that can decide a claim, with the reason: see :class:`Claim`."""
+        if claim.scales or claim.check is None:
+            return claim.scales
+        return {
+            name: PAPERS if scale.compared else OWN
+            for name, scale in self.scales.items()
+            if scale.compared or scale.decides or (scale.judged and name == "paper")
+        }
+
+    def cells(self) -> Iterable[tuple[Row, Column, Metric]]:
+        """Every cell that the file defines, row by row."""
+        for row in self.rows:
+            for column in self.columns:
+                if row.only is not None and column.name not in row.only:
+                    continue
+                for metric in self.metrics.values():
+                    if column.metrics is not None and metric.name not in column.metrics:
+                        continue
+                    if row.metrics is None or metric.name in row.metrics:
+                        yield row, column, metric

@@ -1,0 +1,1 @@
+"""From a table file and a scale to runs and their identity."""

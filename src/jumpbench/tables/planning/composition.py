@@ -1,0 +1,224 @@
+"""Composed configurations: groups by Hydra, values on top of them, nodes copied between runs.
+
+Hydra composes an experiment with its groups once; the many runs of a table that differ in values
+alone (``method.n_steps=8``) take a copy of that and change the values. The order is Hydra's: what
+is written ``key=value`` for a group (``network=...``) is part of the composition, every other
+override is applied to the result, from left to right.
+"""
+
+import functools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.core.plugins import Plugins
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from jumpbench.errors import UserError
+from jumpbench.names import no_such
+from jumpbench.paths import conf_dirs, experiment_names
+from jumpbench.tables.planning import ownchoices
+from jumpbench.tables.planning.fast import composition_cache, config_files
+from jumpbench.tables.planning.fast.config_files import ConfFolder, ConfFolders
+from jumpbench.tables.planning.fast.formulas import plain_copy, resolved_but
+from jumpbench.tables.planning.fast.values import explained, with_value
+
+_FAILURES = (HydraException, OmegaConfBaseException, ValueError, AssertionError)
+
+
+@functools.cache
+def replaced_files() -> tuple[Path, ...]:
+    """Files of one's own that stand in the place of another one of the suite."""
+    *own, suites = conf_dirs()
+    return tuple(
+        file
+        for folder in own
+        for file in sorted(folder.rglob("*.yaml"))
+        if (ours := suites / file.relative_to(folder)).is_file()
+        and ours.read_bytes() != file.read_bytes()
+    )
+
+
+def composed(experiment: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """The configuration of an experiment with overrides, formulas as written, the caller's own.
+
+    Raises:
+        UserError: unknown experiment, group, option or key; an override that is no override.
+    """
+    return with_copies(experiment, overrides, {})
+
+
+def copied_nodes(config: dict[str, Any], keys: Sequence[str], experiment: str) -> dict[str, Any]:
+    """Nodes of a run as plain values, to be put into a run that it needs.
+
+    Formulas (``${target.size}``) are replaced by their values, except those that speak of copied
+    nodes, of ``needs`` or of ``seed``: the run that gets them has these too, so that a change made
+    to the copy (``target.beta=0.28``) reaches everything that is computed from it. ``KEY?`` is
+    copied where it is set.
+
+    Raises:
+        UserError: the run has no such node.
+    """
+    kept = (*(key.removesuffix("?") for key in keys), "needs", "seed")
+    nodes = {}
+    for name, key in zip(keys, kept, strict=False):
+        *above, last = key.split(".")
+        where: Any = config
+        for part in above:
+            where = where.get(part) if isinstance(where, dict) else None
+        if not isinstance(where, dict) or where.get(last) is None:
+            if name.endswith("?"):
+                continue
+            known = where if isinstance(where, dict) else ()
+            raise UserError(
+                f"experiment {experiment}: copy: {no_such('node', key, map(str, known))}"
+            )
+        nodes[key] = resolved_but(config, key, kept)
+    return nodes
+
+
+def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]) -> dict[str, Any]:
+    """An experiment whose nodes are replaced by ``nodes``; then the values of ``overrides``.
+
+    A group chosen by an override (``network=...``) wins over a copied node of that name. A class
+    may stand for an option (:mod:`~jumpbench.tables.planning.ownchoices`).
+    """
+    parsed = [_single(experiment, text) for text in overrides]
+    groups = [o for o in parsed if _chooses_group(o)]
+    classes = ownchoices.classes(groups)
+    named = tuple(o.input_line for o in groups if o.key_or_group not in classes)
+    config = plain_copy(_composed_groups(experiment, named))
+    for group, name in classes.items():
+        config[group] = ownchoices.in_place_of(config.get(group), name)
+    for group, file in ownchoices.own_options(groups).items():
+        config[group] = ownchoices.without_foreign_keys(config.get(group), file, experiment)
+    chosen = {o.key_or_group for o in groups}
+    for key, value in nodes.items():
+        if key not in chosen:
+            *above, last = key.split(".")
+            parent = functools.reduce(_mapping_at, above, config)
+            parent[last] = plain_copy(value)
+    for override in parsed:
+        if not _chooses_group(override):
+            config = with_value(experiment, config, override)
+    return config
+
+
+def fitting(
+    experiment: str, stated: Sequence[str], typed: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """(overrides, notes): those of scales and tables, then the typed ones; without what is stated
+    of a node whose class, one's own, has no such argument.
+
+    Raises:
+        UserError: as :func:`composed`.
+    """
+    parsed = {text: _single(experiment, text) for text in (*stated, *typed)}
+    groups = [o for text in (*stated, *typed) if _chooses_group(o := parsed[text])]
+    own = [*ownchoices.classes(groups), *ownchoices.own_options(groups)]
+    if not own:
+        return [*stated, *typed], []
+    config = composed(experiment, [o.input_line for o in groups])
+    kept, notes = [], []
+    for text in stated:
+        override = parsed[text]
+        inside = None if _chooses_group(override) else override.key_or_group
+        if inside and (name := ownchoices.not_taken(inside, config, own)):
+            notes.append(f"{text} is not applied: {name} has no such argument")
+        else:
+            kept.append(text)
+    return [*kept, *typed], notes
+
+
+def _mapping_at(config: dict[str, Any], name: str) -> dict[str, Any]:
+    if not isinstance(config.get(name), dict):
+        config[name] = {}
+    return config[name]
+
+
+def forget() -> None:
+    """Read the configuration files again."""
+    config_files.forget()
+    composition_cache.forget()
+    replaced_files.cache_clear()
+    _composed_groups.cache_clear()
+    _is_group.cache_clear()
+    _known_experiments.cache_clear()
+
+
+_PARTS_OF_AN_APPLICATION = (
+    "help", "hydra_help", "hydra_logging", "job_logging", "launcher", "output", "sweeper",
+)  # fmt: skip
+_NO_APPLICATION = [f"~hydra/{group}" for group in _PARTS_OF_AN_APPLICATION]
+"""What Hydra sets up for a program that it starts; a composition leaves it out in the end."""
+
+
+@functools.cache
+def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]:
+    if experiment not in (known := _known_experiments()):
+        raise no_such("experiment", experiment, known)
+    chosen = [f"experiment={experiment}", *groups]
+
+    def by_hydra() -> DictConfig:
+        for plugin in (ConfFolder, ConfFolders):
+            Plugins.instance().register(plugin)
+        with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
+            return compose("run", overrides=[*chosen, *_NO_APPLICATION])
+
+    try:
+        return composition_cache.kept(by_hydra, conf_dirs(), chosen)
+    except (*_FAILURES, OSError) as error:
+        raise UserError(f"experiment {experiment}: {explained(error)}") from None
+    except yaml.YAMLError as error:
+        raise UserError(f"experiment {experiment}: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise UserError(f"experiment {experiment}: a value contains itself (an alias)") from None
+
+
+@functools.cache
+def _known_experiments() -> list[str]:
+    return experiment_names()
+
+
+@functools.cache
+def _parse(text: str) -> Override:
+    return OverridesParser.create().parse_override(text)
+
+
+def parsed_override(experiment: str, text: str) -> Override:
+    """One override in Hydra's grammar.
+
+    Raises:
+        UserError: it is none.
+    """
+    try:
+        return _parse(text)
+    except _FAILURES as error:
+        raise UserError(f"experiment {experiment}: {explained(error)}") from None
+
+
+def _single(experiment: str, text: str) -> Override:
+    override = parsed_override(experiment, text)
+    if override.is_sweep_override():
+        key, _, values = text.partition("=")
+        raise UserError(
+            f"experiment {experiment}: {text[:80]}: a run has one value; "
+            f"if a list is meant, write {key}=[{values}]"
+        )
+    return override
+
+
+@functools.cache
+def _is_group(name: str) -> bool:
+    return any(os.path.isdir(root / name) for root in conf_dirs())
+
+
+def _chooses_group(override: Override) -> bool:
+    return override.package is not None or _is_group(override.key_or_group)

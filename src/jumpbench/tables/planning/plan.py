@@ -1,0 +1,217 @@
+"""From names to runs: compose configurations with Hydra, resolve what they need, give identities.
+
+A run is its configuration. Two cells whose configurations agree share one run; a run that needs
+another (a trained prior, ground-truth samples) names it by the other's identity.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omegaconf.errors import OmegaConfBaseException
+
+from jumpbench.errors import UserError
+from jumpbench.paths import outputs_root
+from jumpbench.tables.planning import composition
+from jumpbench.tables.planning.composition import (
+    composed,
+    copied_nodes,
+    parsed_override,
+    with_copies,
+)
+from jumpbench.tables.planning.constructors import check_allowed
+from jumpbench.tables.planning.fast.formulas import resolved, resolved_but
+from jumpbench.tables.planning.fast.values import explained
+from jumpbench.tables.planning.identity import check_name_and_seed, identity, is_anonymous
+from jumpbench.tables.planning.ignored_rates import refuse_ignored_rates
+from jumpbench.tables.planning.ownchoices import own_name
+
+_NEED_KEYS = {"experiment", "copy", "without", "overrides"}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One planned run.
+
+    ``config`` is plain (resolved) data in which ``run:HASH`` stands for the folder of a needed
+    run, so that the same configuration has the same identity wherever its results live.
+    """
+
+    slug: str
+    name: str
+    hash: str
+    config: dict[str, Any] = field(repr=False, compare=False)
+    needs: dict[str, "Run"] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def id(self) -> str:
+        return f"{self.slug}/{self.name}-{self.hash}"
+
+    @property
+    def folder(self) -> Path:
+        return outputs_root() / "runs" / self.slug / f"{self.name}-{self.hash}"
+
+    @property
+    def seed(self) -> int:
+        return int(self.config["seed"])
+
+    def placed(self) -> dict[str, Any]:
+        """The configuration with the folders of needed runs filled in."""
+        folders = {f"run:{run.hash}": str(run.folder) for run in self.needs.values()}
+
+        def fill(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {k: fill(v) for k, v in value.items()}
+            if isinstance(value, list):
+                return [fill(v) for v in value]
+            return folders.get(value, value) if isinstance(value, str) else value
+
+        return fill(self.config)
+
+    def with_needs(self) -> Iterator["Run"]:
+        """All runs that must exist for this one, in order, itself last."""
+        for need in self.needs.values():
+            yield from need.with_needs()
+        yield self
+
+
+def plan_run(experiment: str, overrides: Sequence[str] = (), seed: int | None = None) -> Run:
+    """The run of one experiment file with overrides.
+
+    Raises:
+        UserError: unknown experiment or key, an override that is no override, a missing value.
+    """
+    return _planned(experiment, tuple(overrides), seed)
+
+
+def forget() -> None:
+    """Read the configuration files again, and plan anew."""
+    composition.forget()
+    _planned.cache_clear()
+    _needed.cache_clear()
+    _places.clear()
+
+
+@functools.cache
+def _planned(experiment: str, overrides: tuple[str, ...], seed: int | None) -> Run:
+    config = composed(experiment, overrides)
+    if seed is not None:
+        config["seed"] = seed
+    passed_on = tuple(o for o in overrides if is_anonymous(o))
+    return _plan(experiment, config, passed_on, Asked(overrides, seed))
+
+
+@functools.cache
+def _needed(
+    experiment: str, overrides: tuple[str, ...], nodes: str, passed_on: tuple[str, ...]
+) -> Run:
+    """A run that another needs; ``nodes`` are the nodes that it gets from that run, as json."""
+    config = with_copies(experiment, (*overrides, *passed_on), json.loads(nodes))
+    return _plan(experiment, config, passed_on)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a run was asked for with: overrides of its experiment, and a seed."""
+
+    overrides: tuple[str, ...]
+    seed: int | None
+
+    def keys(self, experiment: str) -> list[str]:
+        """What the overrides change."""
+        return [parsed_override(experiment, text).key_or_group for text in self.overrides]
+
+    def without(self, experiment: str, keys: Sequence[str]) -> tuple[str, ...]:
+        """The overrides, but for those of these keys or groups."""
+        return tuple(
+            o for o in self.overrides if parsed_override(experiment, o).key_or_group not in keys
+        )
+
+
+def _plan(
+    experiment: str,
+    config: dict[str, Any],
+    passed_on: tuple[str, ...],
+    asked: Asked | None = None,
+) -> Run:
+    needs: dict[str, Run] = {}
+    try:
+        for key, need in (config.get("needs") or {}).items():
+            if need is None:
+                continue  # an experiment on top of another may drop what that one needs
+            needs[str(key)] = run = _need(experiment, str(key), config, need, passed_on, asked)
+            config["needs"][key]["folder"] = f"run:{run.hash}"
+        _name_by_class(experiment, config)
+        plain = resolved(config)
+    except OmegaConfBaseException as error:
+        raise UserError(f"experiment {experiment}: {explained(error)}") from None
+    try:
+        check_allowed(plain)
+        check_name_and_seed(plain)
+        if asked is not None:
+            refuse_ignored_rates(config, plain, asked.keys(experiment))
+    except UserError as error:
+        raise UserError(f"experiment {experiment}: {error}") from None
+    plain["needs"] = {key: f"run:{run.hash}" for key, run in needs.items()}
+    name = re.sub(r"[^A-Za-z0-9._=+-]+", "-", str(plain["name"]))
+    try:
+        identified = identity(plain)
+    except UserError as error:
+        raise UserError(f"experiment {experiment}: {error}") from None
+    # Experiments that differ in nothing but their names are one run, in one folder.
+    slug, name = _places.setdefault(identified, (experiment.split("/")[0], name))
+    return Run(slug, name, identified, plain, needs)
+
+
+def _name_by_class(experiment: str, config: dict[str, Any]) -> None:
+    """A name that speaks of what a target of one's own has not is that target's own name."""
+    own = own_name(experiment, config)
+    if own is None or "${target." not in str(config.get("name")):
+        return
+    try:
+        resolved_but(config, "name", ())
+    except OmegaConfBaseException:
+        config["name"] = own
+
+
+_places: dict[str, tuple[str, str]] = {}
+
+
+def _need(
+    experiment: str, key: str, config: dict[str, Any], need: Any, passed_on: tuple[str, ...],
+    asked: Asked | None,
+) -> Run:  # fmt: skip
+    """The run under ``needs.KEY``: an experiment, nodes copied from this run, then overrides.
+
+    With ``without: [GROUP]`` nothing is copied: it gets the overrides of this run, but for those
+    of these groups or keys, and then its own. So it is the very run that a table's column without
+    them has.
+    """
+    wanted = resolved_but(config, f"needs.{key}", ())
+    if (
+        not isinstance(wanted, dict)
+        or "experiment" not in wanted
+        or set(wanted) - _NEED_KEYS - {"folder"}
+        or not all(isinstance(wanted.get(k) or [], list) for k in ("copy", "without", "overrides"))
+        or ("copy" in wanted and "without" in wanted)
+    ):
+        raise UserError(
+            f"experiment {experiment}: needs.{key} must have experiment, and may have the lists "
+            "copy (nodes of this run; KEY? where it is set) or without (groups of this run's "
+            "overrides that it does not get), and overrides"
+        )
+    changes = tuple(map(str, wanted.get("overrides") or ()))
+    if "without" in wanted:
+        if asked is None:
+            raise UserError(
+                f"experiment {experiment}: needs.{key}.without speaks of this run's overrides, but "
+                "it was made of another run's nodes; give that one's needs without as well"
+            )
+        theirs = asked.without(experiment, [str(k) for k in wanted["without"] or ()])
+        return _planned(str(wanted["experiment"]), (*theirs, *changes), asked.seed)
+    nodes = copied_nodes(config, [str(k) for k in wanted.get("copy") or ()], experiment)
+    return _needed(str(wanted["experiment"]), changes, json.dumps(nodes), passed_on)

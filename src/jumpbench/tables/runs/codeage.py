@@ -1,0 +1,165 @@
+"""Whether the code that a run used has changed since: its modules, and all that they import.
+
+What counts is what the code does: docstrings, comments, the layout of lines and the types of
+arguments change no number, nor do the modules that find files and name what is wrong with them.
+"""
+
+import ast
+import functools
+import hashlib
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from jumpbench.paths import checkout
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+_PLUMBING = frozenset(
+    _PACKAGE / name for name in ("errors.py", "files.py", "lazy.py", "paths.py", "data/files.py")
+)
+
+
+def is_outdated(config: dict[str, Any], origin: dict[str, Any]) -> bool:
+    """Whether a file behind a run's data, method or evaluation does something else than then.
+
+    ``origin`` is the run's provenance: its ``commit``, and its ``edited`` files (:func:`edited`),
+    so that a run of code that was not committed is as old as that code, no older. False where
+    nobody can say: outside a checkout, or at a commit that the checkout lacks.
+    """
+    parts = [config.get(key) for key in ("data", "method", "evaluation")]
+    files = frozenset().union(*(imported(module) for module in targets(parts))) - _PLUMBING
+    commit, then = str(origin.get("commit")), origin.get("edited") or {}
+    known = re.fullmatch("[0-9a-f]{7,64}", commit)  # anything else could be an option of git
+    return bool(known and files) and _changed_since(commit, files, tuple(then.items()))
+
+
+def edited(root: Path) -> dict[str, str]:
+    """Digest of every file under ``src/`` that is new or differs from the commit, by its name."""
+    names = _differing(root, "HEAD", ["src"])
+    return {name: _digest(root / name) for name in sorted(names)}
+
+
+def targets(value: Any) -> Iterator[str]:
+    """Every ``_target_`` inside a configuration."""
+    if isinstance(value, dict):
+        if isinstance(value.get("_target_"), str):
+            yield value["_target_"]
+        for inner in value.values():
+            yield from targets(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from targets(inner)
+
+
+def imported(name: str) -> frozenset[Path]:
+    """Files of the package that the module of a dotted name needs, itself included."""
+    done: set[Path] = set()
+    pending = [path for path in [_file(name)] if path]
+    while pending:
+        path = pending.pop()
+        if path not in done:
+            done.add(path)
+            pending += _imports(path)
+    return frozenset(done)
+
+
+def _file(name: str) -> Path | None:
+    """The module that a dotted name lies in: the longest part of it that is a file."""
+    words = name.split(".")
+    if words[0] != "jumpbench":
+        return None
+    for k in range(len(words), 1, -1):
+        stem = _PACKAGE.joinpath(*words[1:k])
+        for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+            if path.is_file():
+                return path
+    return None
+
+
+@functools.cache
+def _imports(path: Path) -> tuple[Path, ...]:
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: Iterable[str] = ()
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        found += [file for file in map(_file, names) if file]
+    return tuple(dict.fromkeys(found))
+
+
+@functools.cache
+def _changed_since(
+    commit: str, files: frozenset[Path], edited_then: tuple[tuple[str, str], ...]
+) -> bool:
+    root = checkout()
+    if root is None:
+        return False
+    names = {str(path.relative_to(root)) for path in files}
+    then = {name: digest for name, digest in edited_then if name in names}
+    # A merge may bring in commits older than the run; what counts is whether a file differs.
+    suspects = _differing(root, commit, sorted(names)) | then.keys()
+    return any(_has_changed(root, commit, name, then.get(name)) for name in suspects)
+
+
+def _has_changed(root: Path, commit: str, name: str, edited_then: str | None) -> bool:
+    """Whether a file differs from its ``edited`` state then, or where it had none from the commit's
+    in what it does."""
+    if edited_then is not None:
+        return _digest(root / name) != edited_then
+    before, path = git(root, "show", f"{commit}:./{name}"), root / name
+    if before is None or not path.is_file():
+        return True
+    return _syntax(before) != _syntax(path.read_text(encoding="utf-8"))
+
+
+def _syntax(text: str) -> str:
+    """The syntax tree of a module without what changes no number; the text where it has none."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return text
+    return ast.dump(_Deeds().visit(tree))
+
+
+class _Deeds(ast.NodeTransformer):
+    """Leaves out statements that are a string alone (docstrings) and the types of arguments."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        return None if node.module in ("typing", "collections.abc") else node
+
+
+def _differing(root: Path, commit: str, names: list[str]) -> set[str]:
+    """Files among ``names`` whose content is not that of the commit; new ones count."""
+    changed = git(root, "diff", "--relative", "--name-only", commit, "--", *names) or ""
+    new = git(root, "ls-files", "--others", "--exclude-standard", "--", *names) or ""
+    return {*changed.splitlines(), *new.splitlines()}
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "deleted"
+
+
+def git(root: Path, *arguments: str) -> str | None:
+    """What a git command prints; None where it fails or there is no git."""
+    command = ["git", "-C", str(root), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,102 @@
+"""Where a number comes from: code, versions, hardware, seed, time and memory."""
+
+import functools
+import importlib.metadata
+import os
+import platform
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jumpbench.paths import checkout
+from jumpbench.tables.runs.codeage import edited, git
+from jumpbench.version import __version__
+
+_PACKAGES = ("torch", "torchvision", "lightning", "torchmetrics", "hydra-core", "numpy", "scipy")
+
+
+def provenance(config: dict[str, Any], started: float, device: str) -> dict[str, Any]:
+    """Where one run comes from, taken when it ends; ``started`` by the monotonic clock.
+
+    Its code is as :func:`note_code` found it.
+    """
+    import torch
+
+    from jumpbench.tables.runs.memory import peak_memory_gb
+
+    on_gpu = device.startswith("cuda")
+    return {
+        **code_version(),
+        "edited": edited_code(),
+        "versions": versions(),
+        "hardware": {**machine(), "gpu": torch.cuda.get_device_name() if on_gpu else None},
+        "device": device,
+        "threads": torch.get_num_threads(),
+        "seed": config["seed"],
+        "finished": now(),
+        "wall_seconds": round(time.monotonic() - started, 3),
+        "peak_memory_gb": round(peak_memory_gb(on_gpu), 3),
+    }
+
+
+def note_code() -> None:
+    """Look at the code once a process, before the first run: it may be edited while one is made."""
+    code_version()
+    edited_code()
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "jumpbench": __version__}
+    for name in _PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Of Python, of this package and of those that numbers depend on."""
+    return dict(_versions())
+
+
+@functools.cache
+def machine() -> dict[str, Any]:
+    """Processor model, usable cores and memory."""
+    cpu = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        names = [
+            x.split(":", 1)[1].strip() for x in info.read_text().splitlines() if "model name" in x
+        ]
+        cpu = names[0] if names else cpu
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {"cpu": cpu, "cores": cores, "memory_gb": round(memory, 1)}
+
+
+@functools.cache
+def code_version() -> dict[str, Any]:
+    """Commit and whether the working tree differs from it; None outside a checkout.
+
+    New files count (a module that is not committed yet), recorded results do not.
+    """
+    root = checkout()
+    if root is None or (commit := git(root, "rev-parse", "HEAD")) is None:
+        return {"commit": None, "dirty": None}
+    parts = ("src", "conf", "reproduce", "pyproject.toml", ":(exclude,glob)reproduce/*/results/**")
+    changed = git(root, "status", "--porcelain", "--untracked-files=all", "--", *parts)
+    return {"commit": commit, "dirty": bool(changed)}
+
+
+@functools.cache
+def edited_code() -> dict[str, str]:
+    """Modules that are not as committed; see :func:`~jumpbench.tables.runs.codeage.edited`."""
+    root = checkout()
+    return {} if root is None or not code_version()["dirty"] else edited(root)

@@ -1,0 +1,126 @@
+"""What the suite adds to a Lightning trainer: a clock, a watch, a budget."""
+
+import time
+from typing import Any, Protocol
+
+from lightning import Callback, LightningModule, Trainer
+
+from jumpbench.errors import UserError
+from jumpbench.tables.runs.interrupts import Interrupts
+
+
+class Watch(Protocol):
+    """Who is told how far a run is."""
+
+    def progress(self, stage: str, done: int, total: int | None) -> None: ...
+
+
+class FitClock(Callback):
+    """Seconds spent in ``fit``, summed over all attempts that contributed to the run."""
+
+    def __init__(self) -> None:
+        self._before = 0.0
+        self._started: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        running = time.monotonic() - self._started if self._started is not None else 0.0
+        return self._before + running
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._started = time.monotonic()
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._before, self._started = self.seconds, None
+
+    def state_dict(self) -> dict[str, float]:
+        return {"seconds": self.seconds}
+
+    def load_state_dict(self, state_dict: dict[str, float]) -> None:
+        self._before = float(state_dict["seconds"])
+
+
+class HearSignals(Callback):
+    """Gives signals back to ``interrupts``, once Lightning has put its handler in front."""
+
+    def __init__(self, interrupts: Interrupts) -> None:
+        self._interrupts = interrupts
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._interrupts.hear_alone()
+
+    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._interrupts.hear_alone()
+
+
+class ReportProgress(Callback):
+    """Tell a watch how far the trainer is, a few times a second."""
+
+    def __init__(self, watch: Watch, every: float = 0.2) -> None:
+        self._watch, self._every, self._last = watch, every, 0.0
+
+    def _tell(self, stage: str, done: int, total: float) -> None:
+        if (now := time.monotonic()) - self._last >= self._every:
+            self._last = now
+            finite = 0 < total < float("inf")
+            self._watch.progress(stage, done, int(total) if finite else None)
+
+    def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
+        total = trainer.max_steps if trainer.max_steps > 0 else trainer.estimated_stepping_batches
+        self._tell("fit", trainer.global_step, total)
+
+    def on_test_batch_end(
+        self, trainer: Trainer, module: Any, outputs: Any, batch: Any, index: int, *_: Any
+    ) -> None:
+        self._tell("test", index + 1, sum(trainer.num_test_batches))
+
+
+class Budget(Callback):
+    """Ends training once one of its costs is spent, over all attempts.
+
+    Args:
+        clock: of the run's training.
+        seconds: of training; makes the result depend on the machine.
+        network_evaluations: states put through a network.
+        energy_evaluations: states whose energy, likelihood or reward was evaluated.
+    """
+
+    def __init__(
+        self,
+        clock: FitClock,
+        seconds: float | None = None,
+        network_evaluations: float | None = None,
+        energy_evaluations: float | None = None,
+    ) -> None:
+        self._clock = clock
+        self._limits = {
+            "seconds": seconds,
+            "network_evaluations": network_evaluations,
+            "energy_evaluations": energy_evaluations,
+        }
+        for name, limit in self._limits.items():
+            if limit is not None and not (isinstance(limit, (int, float)) and limit > 0):
+                raise UserError(f"budget.{name}={limit}: give a positive number, or null")
+        self.spent_on: str | None = None
+
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self.spent_on is not None:  # resumed behind the end: not one step more
+            trainer.should_stop = True
+
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *_: Any) -> None:
+        cost = pl_module.spent
+        for name, limit in self._limits.items():
+            used = self._clock.seconds if name == "seconds" else getattr(cost, name)
+            over = limit is not None and used >= limit
+            if name == "seconds" and limit is not None and trainer.world_size > 1:
+                over = trainer.strategy.broadcast(over)
+            if over:
+                self.spent_on = name
+                trainer.should_stop = True
+                return
+
+    def state_dict(self) -> dict[str, str | None]:
+        return {"spent_on": self.spent_on}
+
+    def load_state_dict(self, state_dict: dict[str, str | None]) -> None:
+        self.spent_on = state_dict["spent_on"]

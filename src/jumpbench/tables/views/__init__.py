@@ -1,0 +1,1 @@
+"""What a person sees of a table: terminal, Markdown, LaTeX, page, figures."""

@@ -1,0 +1,253 @@
+"""Figures of a table: functions ``f(table, **kwargs) -> matplotlib Figure`` named in its file."""
+
+import contextlib
+import functools
+import inspect
+import io
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jumpbench.errors import UserError, innermost
+from jumpbench.files import write_atomic
+from jumpbench.names import visible
+from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.language.types import Heads, Table
+from jumpbench.tables.planning.gate import permitted
+from jumpbench.tables.planning.grid import GridCell
+from jumpbench.tables.runs import METRICS, SAMPLES
+from jumpbench.tables.runs.store import read_json, write_json
+
+
+class Filled:
+    """A table with its measured cells, as figure functions see it."""
+
+    def __init__(
+        self, table: Table, grid: Sequence[GridCell], cells: Sequence[Cell], scale_name: str
+    ) -> None:
+        self.table, self.cells, self.scale_name = table, list(cells), scale_name
+        scale = table.scales.get(scale_name)
+        self.beside = scale is not None and scale.compared  # whether published numbers are drawn
+        self._runs = {(g.row.name, g.column.name): g.runs for g in grid}
+        self._cells = {(c.row, c.column, c.metric): c for c in cells}
+        self._heads = scale.heads if scale is not None else Heads()
+        self.rows = list(dict.fromkeys(cell.row for cell in cells))
+        self.columns = list(dict.fromkeys(cell.column for cell in cells))
+
+    def cell(self, row: str, column: str, metric: str) -> Cell | None:
+        return self._cells.get((row, column, metric))
+
+    def row_head(self, row: str) -> str:
+        """What a row is called at this scale."""
+        return self._heads.rows.get(row, row)
+
+    def column_head(self, column: str) -> str:
+        return self._heads.columns.get(column, column)
+
+    def value(self, row: str, column: str, metric: str) -> float | None:
+        cell = self.cell(row, column, metric)
+        return cell.measured if cell else None
+
+    @functools.cached_property
+    def variables(self) -> dict[str, Mapping[str, Any]]:
+        """``vars`` of every column, by its name."""
+        return {column.name: column.vars for column in self.table.columns}
+
+    def artifact(self, row: str, column: str) -> dict[str, Any] | None:
+        """``samples.pt`` of the first finished run of a cell, or None."""
+        from jumpbench.artifacts import load_artifacts
+
+        for run in self._runs.get((row, column), ()):
+            if (run.folder / SAMPLES).is_file() and (run.folder / METRICS).is_file():
+                return load_artifacts(run.folder)
+        return None
+
+    def metrics(self, row: str, column: str) -> list[dict[str, Any]]:
+        """All metrics of every finished run of a cell (one per seed)."""
+        from jumpbench.tables.runs.store import read_metrics
+
+        contents = (read_metrics(run.folder) for run in self._runs.get((row, column), ()))
+        return [content["metrics"] for content in contents if content is not None]
+
+
+BARS = {"name": "results", "_target_": "jumpbench.tables.views.barcharts.bars"}
+"""The figure of a table whose file names none."""
+
+
+def entries(table: Table) -> list[dict[str, Any]]:
+    """What is drawn of a table, without the captions."""
+    if table.figures is None:
+        return [dict(BARS)]
+    return [{k: v for k, v in entry.items() if k != "caption"} for entry in table.figures]
+
+
+def functions(table: Table) -> list[tuple[str, Callable[..., Any], dict[str, Any]]]:
+    """(name, function, arguments) of every figure of a table.
+
+    Raises:
+        UserError: a figure names a function that does not exist, or that no table may call.
+    """
+    listed = []
+    for arguments in entries(table):
+        name, target = str(arguments.pop("name", "figure")), arguments.pop("_target_", None)
+        place = f"{table.id}: figure '{name}'"
+        if not isinstance(target, str):
+            raise UserError(f"{place} names no function: {target}")
+        function = permitted(target, place)
+        if inspect.isclass(function) or not callable(function):
+            raise UserError(f"{place}: {target} is no function")
+        listed.append((name, function, arguments))
+    return listed
+
+
+FORMATS = (".png", ".pdf")
+
+
+def draw(
+    filled: Filled,
+    folder: Path,
+    runs: Sequence[str],
+    formats: Sequence[str] = FORMATS,
+    finish: Callable[[bytes], bytes] = bytes,
+    anew: bool = False,
+) -> list[Path]:
+    """Draw every figure of the table, or keep those on disk of the same ``runs`` (never ``anew``):
+    the paths of the first of the ``formats``. ``finish`` is what is done to each file before it is
+    written.
+
+    One without numbers yet is left out; one that cannot be drawn (a damaged ``samples.pt``) is
+    told on standard error and left out.
+    """
+    stamp, wanted = folder / "drawn.json", entries(filled.table)
+    if not wanted:
+        return []
+    if folder.is_symlink():
+        print(f"no figure is drawn: {folder} is a link, which no table makes", file=sys.stderr)
+        return []
+    with contextlib.suppress(UserError, AttributeError, KeyError, TypeError):
+        before = read_json(stamp, "delete it")
+        own = {f"{entry.get('name', 'figure')}{formats[0]}" for entry in wanted}
+        paths = [folder / name for name in before["paths"] if name in own]
+        same = before["runs"] == list(runs) and before["figures"] == wanted
+        if (
+            same
+            and not anew
+            and all(p.with_suffix(suffix).is_file() for p in paths for suffix in formats)
+        ):
+            return paths
+    paths, failed = [], False
+    for name, function, arguments in functions(filled.table):
+        try:
+            made = [folder / f"{name}{suffix}" for suffix in formats]
+            drawn = _drawn(filled, made, function, arguments, finish)
+        except _DiskRefuses as error:
+            raise error.told from None
+        except Exception as error:  # whatever a figure function or a damaged file raises
+            failed = True
+            cause = innermost(error)
+            kind = "" if isinstance(cause, UserError) else f"{type(cause).__name__}: "
+            words = visible(f"{kind}{cause}".splitlines()[0])
+            print(f"figure '{name}' of {filled.table.id} is not drawn: {words}", file=sys.stderr)
+            continue
+        if drawn:
+            paths.append(made[0])
+    content = {"runs": list(runs), "figures": wanted, "paths": [path.name for path in paths]}
+    if paths and not failed:
+        write_json(stamp, content)
+    return paths
+
+
+class _DiskRefuses(Exception):
+    """A figure that was drawn cannot be written: no other one can be, either."""
+
+    def __init__(self, told: UserError) -> None:
+        self.told = told
+
+
+def _drawn(
+    filled: Filled,
+    files: Sequence[Path],
+    function: Callable[..., Any],
+    arguments: dict[str, Any],
+    finish: Callable[[bytes], bytes],
+) -> bool:
+    """Whether there was something to draw."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure = function(filled, **arguments)
+    if figure is None:
+        return False
+    for file in files:
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=file.suffix[1:], dpi=150, bbox_inches="tight")
+        figure.set_layout_engine("none")  # places are found once for all files
+        content = finish(buffer.getvalue())
+        try:
+            write_atomic(file, content)
+        except UserError as error:
+            raise _DiskRefuses(error) from None
+    plt.close(figure)
+    return True
+
+
+def curves(
+    filled: Filled,
+    metrics: Sequence[str],
+    x: str,
+    xlabel: str = "",
+    rows: Sequence[str] | None = None,
+    log_y: bool = False,
+) -> Any:
+    """One panel per metric, one line per row, the column variable ``x`` along the axis.
+
+    Error bars are the standard deviation over seeds; dashed lines are published numbers.
+    """
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(
+        1, len(metrics), figsize=(4.6 * len(metrics), 3.4), squeeze=False, layout="constrained"
+    )
+    drawn = False
+    for axis, metric in zip(axes[0], metrics, strict=True):
+        for number, row in enumerate(rows or filled.rows):
+            cells = [filled.cell(row, column, metric) for column in filled.columns]
+            points = [
+                (filled.variables[c.column][x], c.measured, c.std or 0.0, c.paper)
+                for c in cells
+                if c is not None and c.measured is not None and x in filled.variables[c.column]
+            ]
+            if not points:
+                continue
+            drawn = True
+            xs, ys, errors, paper = zip(*points, strict=True)
+            axis.errorbar(
+                xs,
+                ys,
+                errors,
+                marker="o",
+                ms=3,
+                capsize=2,
+                label=filled.row_head(row),
+                color=f"C{number}",
+            )
+            printed = [
+                (a, b)
+                for a, b in zip(xs, paper, strict=True)
+                if filled.beside and isinstance(b, int | float)
+            ]
+            if printed:
+                axis.plot(*zip(*printed, strict=True), "--", lw=1, color=f"C{number}")
+        label = filled.table.metrics[metric].label or metric
+        axis.set(xlabel=xlabel or x, ylabel=label)
+        if log_y:
+            axis.set_yscale("log")
+        axis.grid(alpha=0.3)
+    axes[0][0].legend(fontsize=8, frameon=False)
+    if not drawn:
+        plt.close(figure)
+        return None
+    return figure

@@ -1,0 +1,155 @@
+"""A table in the layout of a paper: metrics as groups of columns, caption, best numbers in bold."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from jumpbench.names import one_line
+from jumpbench.tables.views.layout import Block, Text, View, blocks
+from jumpbench.tables.views.wording import banner, counts, legend, made_by, notes, title
+
+LETTERS = 100
+"""How wide a panel may be in letters: in a column of 345 points it is set at no less than half of
+its size."""
+
+_MATH = {
+    "≈": r"\approx", "▲": r"\blacktriangle", "▼": r"\blacktriangledown", "±": r"\pm",
+    "↓": r"\downarrow", "↑": r"\uparrow", "→": r"\rightarrow", "×": r"\times", "≤": r"\leq",
+    "≥": r"\geq", "∞": r"\infty", "·": r"\cdot", "√": r"\surd", "∂": r"\partial", "−": "-",
+    "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "ε": r"\epsilon",
+    "η": r"\eta", "λ": r"\lambda", "μ": r"\mu", "ξ": r"\xi", "π": r"\pi", "ρ": r"\rho",
+    "σ": r"\sigma", "τ": r"\tau", "φ": r"\phi", "χ": r"\chi", "ψ": r"\psi", "ω": r"\omega",
+    "Δ": r"\Delta", "Σ": r"\Sigma", "Φ": r"\Phi", "²": "^2", "³": "^3", "₀": "_0", "₁": "_1",
+    "₂": "_2", "<": "<", ">": ">", "|": "|",
+}  # fmt: skip
+_TEX = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+    | {"–": "--", "—": "---", "“": "``", "”": "''", "‘": "`", "’": "'", "…": r"\ldots{}"}
+    | {letter: f"${words}$" for letter, words in _MATH.items()}
+)
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """Blocks of the same rows side by side."""
+
+    blocks: tuple[Block, ...]
+
+    @property
+    def rows(self) -> list[str]:
+        return list(dict.fromkeys(row for block in self.blocks for row, _ in block.rows))
+
+    @property
+    def letters(self) -> int:
+        return max(map(len, self.rows), default=0) + sum(map(_letters, self.blocks))
+
+
+def to_latex(view: View) -> str:
+    """Floats that stand in any document with booktabs, graphicx and amssymb.
+
+    Wide tables continue in further floats; what is still too wide is set smaller, so that no box
+    is overfull.
+    """
+    said = [f"{view.table.id}, {view.scale_name} scale: measured (published)", view.title]
+    said += [*banner(view), made_by(view), *notes(view)]
+    said += ["needs: \\usepackage{booktabs,graphicx,amssymb}"]
+    lines = [f"% {one_line(line)}" for line in said]  # what follows an end of line is obeyed
+    for i, panel in enumerate(_panels(blocks(view))):
+        lines += ["", r"\begin{table}[t]", r"\centering", r"\footnotesize"]
+        if i == 0:
+            label = re.sub(r"[^A-Za-z0-9.+-]+", "-", f"{view.table.id}-{view.scale_name}")
+            lines += [rf"\caption{{{_caption(view)}}}", rf"\label{{tab:{label}}}"]
+        else:
+            lines += [r"\addtocounter{table}{-1}", r"\caption{(continued)}"]
+        lines += [r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"]
+        lines += [*_tabular(panel), "}", r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+def _caption(view: View) -> str:
+    published = " Published numbers are in brackets." if view.beside else ""
+    best = " The best of each column is bold."
+    words = [f"{view.heading}.", view.about, *banner(view)]
+    words += [f"{counts(view.cells)}.{published}{best}{legend(view)}"]
+    return _tex(" ".join(words))
+
+
+def _letters(block: Block) -> int:
+    """About how many letters wide a block is."""
+    return sum(
+        max(len(name), *(len(_line(texts[i])) for _, texts in block.rows)) + 2
+        for i, name in enumerate(block.columns)
+    )
+
+
+def _panels(whole: Sequence[Block]) -> list[_Panel]:
+    """Blocks side by side as far as they fit, each split where it is too wide alone."""
+    panels: list[_Panel] = []
+    for block in (part for each in whole for part in _split(each)):
+        wider = _Panel((*panels[-1].blocks, block)) if panels else None
+        if wider and wider.letters <= LETTERS:
+            panels[-1] = wider
+        else:
+            panels.append(_Panel((block,)))
+    return panels
+
+
+def _split(block: Block) -> list[Block]:
+    n = len(block.columns)
+    if n < 2 or _Panel((block,)).letters <= LETTERS:
+        return [block]
+    return [*_split(_part(block, 0, (n + 1) // 2)), *_split(_part(block, (n + 1) // 2, n))]
+
+
+def _part(block: Block, start: int, end: int) -> Block:
+    return replace(
+        block,
+        columns=block.columns[start:end],
+        rows=tuple((row, texts[start:end]) for row, texts in block.rows),
+        perfect=block.perfect[start:end] if block.perfect else None,
+    )
+
+
+def _tabular(panel: _Panel) -> list[str]:
+    n = sum(len(block.columns) for block in panel.blocks)
+    heads, rules, at = [], [], 2
+    for block in panel.blocks:
+        width = len(block.columns)
+        heads.append(rf"\multicolumn{{{width}}}{{c}}{{{_tex(title(block.metric))}}}")
+        rules.append(rf"\cmidrule(lr){{{at}-{at + width - 1}}}")
+        at += width
+    names = [_tex(name) for block in panel.blocks for name in block.columns]
+    lines = [rf"\begin{{tabular}}{{l{'c' * n}}}", r"\toprule", f" & {' & '.join(heads)} \\\\"]
+    lines += ["".join(rules), f" & {' & '.join(names)} \\\\", r"\midrule"]
+    for row in panel.rows:
+        cells = [_cell(text) for block in panel.blocks for text in _texts(block, row)]
+        lines.append(f"{_tex(row)} & {' & '.join(cells)} \\\\")
+    if any(block.perfect for block in panel.blocks):
+        labels = {block.perfect_label for block in panel.blocks if block.perfect}
+        perfect = [p for block in panel.blocks for p in block.perfect or [""] * len(block.columns)]
+        label = labels.pop() if len(labels) == 1 else "perfect"
+        lines += [r"\midrule", f"{_tex(label)} & {' & '.join(map(_tex, perfect))} \\\\"]
+    return [*lines, r"\bottomrule", r"\end{tabular}"]
+
+
+def _texts(block: Block, row: str) -> Sequence[Text]:
+    """A row's cells in a block, empty where the metric has no such row."""
+    return dict(block.rows).get(row) or [Text("", "", "", "none")] * len(block.columns)
+
+
+def _line(text: Text) -> str:
+    return text.line.replace("(paper ", "(")
+
+
+def _cell(text: Text) -> str:
+    if not text.best:
+        return _tex(_line(text))
+    rest = _tex(_line(text).removeprefix(text.measured))
+    return rf"\textbf{{{_tex(text.measured)}}}{rest}"
+
+
+def _tex(text: str) -> str:
+    """Text as LaTeX sets it, on one line; a letter that it does not have is a question mark."""
+    known = "".join(c if ord(c) < 0x180 or ord(c) in _TEX else "?" for c in one_line(text))
+    return known.translate(_TEX)

@@ -1,0 +1,113 @@
+"""A table in every format a reader wants: json, Markdown, LaTeX, HTML, csv."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jumpbench.files import write_atomic
+from jumpbench.names import one_line
+from jumpbench.tables.views.latex import to_latex
+from jumpbench.tables.views.layout import View, blocks
+from jumpbench.tables.views.webpage import to_html
+from jumpbench.tables.views.wording import (
+    banner,
+    claim_words,
+    counts,
+    legend,
+    made_by,
+    notes,
+    state,
+    title,
+)
+
+FORMATS = "table.{json,md,tex,html,csv}, runs.csv"
+
+
+def write_all(
+    folder: Path, view: View, content: Mapping[str, Any], figures: Sequence[Path]
+) -> None:
+    """Write the table in all formats; nothing is rounded in json and csv."""
+    write_atomic(folder / "table.json", to_json(content))
+    write_atomic(folder / "table.csv", to_csv(content["cells"]))
+    write_atomic(folder / "runs.csv", runs_csv(content))
+    write_atomic(folder / "table.md", _with_origin(view))
+    write_atomic(folder / "table.tex", to_latex(view))
+    write_atomic(folder / "table.html", to_html(view, figures))
+
+
+def _with_origin(view: View) -> str:
+    return f"{to_markdown(view)}\n{as_markdown(made_by(view))}.\n"
+
+
+def to_json(content: Any) -> str:
+    """Strict json (no NaN), as a file has it."""
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def to_csv(cells: Sequence[Mapping[str, Any]]) -> str:
+    """One line a cell; per-seed values are in ``runs.csv``."""
+    names = [name for name in cells[0] if name not in ("run_ids", "values")] if cells else []
+    rows = ({**cell, "run_ids": " ".join(cell["run_ids"])} for cell in cells)
+    return _csv([*names, "run_ids"], rows)
+
+
+def runs_csv(content: Mapping[str, Any]) -> str:
+    """Tidy: one line a number that a run measured."""
+    place = ("row", "column", "metric")
+    head = {"table": content["table"], "scale": content["scale"]}
+    rows = (
+        {**head, **{key: cell[key] for key in place}, **value}
+        for cell in content["cells"]
+        for value in cell["values"]
+    )
+    return _csv(["table", "scale", *place, "seed", "value", "run"], rows)
+
+
+def _csv(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, names, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: _cell(value) for key, value in row.items()} for row in rows)
+    return buffer.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """Text that a spreadsheet would take for a formula is marked as text."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" and value else value
+
+
+_HTML_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
+
+def as_markdown(text: str) -> str:
+    """Text on one line of Markdown, a cell of a table too, without tags."""
+    return _HTML_TAG.sub("&lt;", one_line(text).replace("|", "\\|"))
+
+
+def to_markdown(view: View, level: int = 3) -> str:
+    lines = [f"{'#' * level} {as_markdown(view.heading)}", ""]
+    for line in banner(view):
+        lines += [as_markdown(line), ""]
+    lines += [f"{counts(view.cells)}.{legend(view)}", ""]
+    for block in blocks(view):
+        lines.append(
+            "| " + " | ".join(map(as_markdown, [title(block.metric), *block.columns])) + " |"
+        )
+        lines.append("|---" * (len(block.columns) + 1) + "|")
+        for row, texts in block.rows:
+            lines.append(
+                f"| {as_markdown(row)} | " + " | ".join(as_markdown(t.line) for t in texts) + " |"
+            )
+        if block.perfect:
+            lines.append(f"| *{block.perfect_label}* | " + " | ".join(block.perfect) + " |")
+        lines.append("")
+    for claim in view.claims:
+        words = f" ({claim_words(claim)})" if claim_words(claim) else ""
+        lines.append(f"- **{state(claim)}**: {as_markdown(claim['text'] + words)}")
+    lines += [""] if view.claims else []
+    lines += [f"- {as_markdown(note)}" for note in notes(view)]
+    return "\n".join(lines).rstrip() + "\n"

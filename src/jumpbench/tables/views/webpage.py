@@ -1,0 +1,230 @@
+"""Tables as one web page that stands alone: style, script, figures and numbers are inside it."""
+
+import functools
+import json
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jumpbench.errors import UserError
+from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.runs import PROVENANCE
+from jumpbench.tables.runs.store import read_json, run_folder
+from jumpbench.tables.views.captions import caption
+from jumpbench.tables.views.embedded import embedded
+from jumpbench.tables.views.layout import Block, Text, View, blocks, inside
+from jumpbench.tables.views.runpictures import (
+    first_cells,
+    learning_curve,
+    samples_picture,
+    sparkline,
+    trained_runs,
+)
+from jumpbench.tables.views.wording import (
+    banner,
+    claim_words,
+    counts,
+    legend,
+    made_by,
+    notes,
+    state,
+    title,
+)
+
+TEMPLATES = Path(__file__).parent / "templates"
+PICTURES = 12
+"""Learning curves, and pictures of samples, of one table."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A table at one scale as the page shows it. ``label`` names it among the table's variants."""
+
+    view: View
+    label: str
+    command: str
+    summary: str = ""
+    figures: Mapping[str, Path] = field(default_factory=dict)  # by their names
+    with_runs: bool = False  # pictures of its runs, as far as they are here
+    lacking: str = ""  # how to make the pictures that are not here
+
+
+def to_html(view: View, figures: Sequence[Path]) -> str:
+    """The page of one table."""
+    words = ["jumpbench", "table", view.table.id, f"scale={view.scale_name}", *view.overrides]
+    named = {path.stem: path for path in figures}
+    variant = Variant(view, view.scale_name, shlex.join(words), figures=named)
+    return to_page([[variant]], indexed=False)
+
+
+def to_page(
+    tables: Sequence[Sequence[Variant]],
+    indexed: bool = True,
+    damaged: Iterable[tuple[str, str]] = (),
+    stamp: str = "",
+) -> str:
+    """The page of several tables, each in its variants, the first of which is shown.
+
+    Args:
+        indexed: with a list of the tables and a search above them.
+        damaged: (table, variant) of files that could not be read.
+        stamp: of what is shown; a page with one asks its server for a newer one.
+    """
+    from markupsafe import Markup
+
+    sections = [_section(variants) for variants in tables]
+    one = tables[0][0].view.title if len(tables) == 1 else ""
+    return _template().render(
+        title=one if one and not indexed else "jumpbench: tables",
+        css=Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),
+        script=Markup((TEMPLATES / "page.js").read_text(encoding="utf-8")),
+        sections=sections, indexed=indexed, damaged=list(damaged), stamp=stamp,
+    )  # fmt: skip
+
+
+@functools.cache
+def _template() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    return environment.get_template("page.html")
+
+
+def _section(variants: Sequence[Variant]) -> dict[str, Any]:
+    view = variants[0].view
+    rows = dict.fromkeys(v.view.row_head(c.row) for v in variants for c in inside(v.view))
+    return {
+        "id": re.sub(r"[^A-Za-z0-9-]+", "-", view.table.id), "table": view.table.id,
+        "words": " ".join([view.table.id, view.table.title, *rows]).lower(),
+        "variants": [_variant(variant) for variant in variants],
+    }  # fmt: skip
+
+
+def _variant(variant: Variant) -> dict[str, Any]:
+    view = variant.view
+    place = {id(cell): i for i, cell in enumerate(inside(view))}
+    shown = [_block(block, place) for block in blocks(view)]
+    return {
+        "label": variant.label, "title": view.title, "about": view.about, "table": view.table.id,
+        "scale_name": view.scale_name, "kind": _kind(view), "summary": variant.summary,
+        "banner": banner(view), "counts": counts(view.cells), "legend": legend(view),
+        "has_best": any(c["best"] for b in shown for r in b["rows"] for c in r["cells"]),
+        "blocks": shown, "notes": notes(view), "made_by": made_by(view),
+        "collected": view.provenance.get("collected", ""), "command": variant.command,
+        "claims": [
+            {"state": state(c), "text": c["text"], "words": _claim(c)}
+            for c in view.claims
+        ],
+        "figures": [
+            {"caption": caption(view.table, name), "data": data}
+            for name, path in variant.figures.items() if (data := embedded(path))
+        ],
+        "lacking": variant.lacking,
+        "content": _content(variant),
+        **(_pictures(view) if variant.with_runs else {"curves": [], "samples": []}),
+    }  # fmt: skip
+
+
+def _claim(claim: Mapping[str, Any]) -> str:
+    """How a claim was decided; most details begin with it."""
+    words, how = claim_words(claim), state(claim)
+    return words if words.startswith(how) else f"{how}: {words}" if words else how
+
+
+def _kind(view: View) -> str:
+    return "changed by overrides" if view.not_judged else view.scale.kind
+
+
+def _block(block: Block, place: Mapping[int, int]) -> dict[str, Any]:
+    def shown(text: Text) -> dict[str, Any]:
+        marks = {"≈": "match", "▲": "better", "▼": "worse"}
+        return {
+            "kind": marks.get(text.mark, text.status), "best": text.best, "mark": text.mark,
+            "measured": text.measured, "paper": text.paper,
+            "number": place.get(id(text.cell)),
+            "value": "" if text.cell is None or text.cell.measured is None else text.cell.measured,
+        }  # fmt: skip
+
+    return {
+        "title": title(block.metric), "columns": block.columns, "perfect": block.perfect,
+        "perfect_label": block.perfect_label,
+        "rows": [{"head": row, "cells": list(map(shown, texts))} for row, texts in block.rows],
+    }  # fmt: skip
+
+
+def _content(variant: Variant) -> Any:
+    """What a press on a number shows, as json that no name in it can end."""
+    from markupsafe import Markup
+
+    view = variant.view
+    runs = {value.run for cell in view.cells for value in cell.values}
+    content = {
+        "cells": [_cell(variant, cell) for cell in inside(view)],
+        "runs": {run: found for run in sorted(runs) if (found := _run(run))},
+        "made_by": made_by(view), "command": variant.command,
+    }  # fmt: skip
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
+
+
+def _cell(variant: Variant, cell: Cell) -> dict[str, Any]:
+    kept = ("measured", "std", "uncertainty", "perfect", "n_seeds", "n_samples", "status",
+            "verdict", "note")  # fmt: skip
+    view, metric = variant.view, variant.view.table.metrics.get(cell.metric)
+    content: dict[str, Any] = {name: getattr(cell, name) for name in kept}
+    content |= {"row": view.row_head(cell.row), "column": view.column_head(cell.column)}
+    content["metric"] = title(metric) if metric else cell.metric
+    if view.beside and metric and metric.printed:
+        content |= {"paper": cell.paper, "paper_std": cell.paper_std}
+    content["values"] = [{"seed": v.seed, "value": v.value, "run": v.run} for v in cell.values]
+    if cell.asked:
+        place = shlex.join([f"rows={cell.row}", f"columns={cell.column}"])
+        content["command"] = f"{variant.command} {place}"
+    return content
+
+
+def _run(run: str) -> dict[str, str]:
+    """Where a run comes from, if its folder is here."""
+    try:
+        made = read_json(run_folder(run) / PROVENANCE, "")
+        machine = made["hardware"]
+        commit = made["commit"] and str(made["commit"])[:10]
+        changes = " with local changes" if made["dirty"] else ""
+        versions = (f"{name} {version}" for name, version in made["versions"].items())
+        return {
+            "commit": f"{commit}{changes}" if commit else "none",
+            "hardware": f"{machine.get('gpu') or machine['cpu']}, {made['threads']} threads",
+            "took": f"{made['wall_seconds']} s, {made['peak_memory_gb']} GB",
+            "finished": str(made["finished"]),
+            "versions": ", ".join(versions),
+        }
+    except (UserError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _pictures(view: View) -> dict[str, list[dict[str, Any]]]:
+    """The learning curve and samples of the first run of each row that has them."""
+    curves: dict[Path, dict[str, Any]] = {}
+    samples: dict[str, dict[str, Any]] = {}
+    for name_of_run, cell in first_cells(view).items():
+        row, run = view.row_head(cell.row), run_folder(name_of_run)
+        for trained in trained_runs(run) if len(curves) < PICTURES else ():
+            if trained not in curves and (curve := learning_curve(trained)):
+                name, points = curve
+                label = row if trained == run else f"{row}: {trained.name.rsplit('-', 1)[0]}"
+                curves[trained] = {
+                    "row": f"{label} ({view.column_head(cell.column)})", "name": name,
+                    "path": sparkline(points), "first": f"{points[0][1]:.3g}",
+                    "last": f"{points[-1][1]:.3g}", "steps": f"{points[-1][0]:.0f}",
+                }  # fmt: skip
+        path = samples_picture(run) if row not in samples and len(samples) < PICTURES else None
+        if path and (data := embedded(path)):
+            label = f"{row} ({view.column_head(cell.column)})"
+            samples[row] = {"row": label, "data": data}
+    return {"curves": list(curves.values()), "samples": list(samples.values())}

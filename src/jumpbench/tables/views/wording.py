@@ -1,0 +1,141 @@
+"""What is said around a table, the same words in the terminal, Markdown, LaTeX and HTML."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jumpbench.names import one_line, visible
+from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.language.types import OWN, PAPERS, Metric
+from jumpbench.tables.views.layout import View, inside, is_outside, left_out
+
+LEGEND = "≈ matches the paper, ▲ better, ▼ worse; no mark: nothing to compare with"
+
+
+def title(metric: Metric) -> str:
+    arrow = {"lower": " ↓", "higher": " ↑"}.get(metric.better, "")
+    unit = f" [{metric.unit}]" if metric.unit else ""
+    return f"{metric.label or metric.name}{unit}{arrow}"
+
+
+def legend(view: View) -> str:
+    """What the marks mean, where there are any."""
+    return f" {LEGEND}." if view.judged else ""
+
+
+def counts(cells: Sequence[Cell]) -> str:
+    """How much stands behind the numbers: ``30 of 36 cells measured; 1 to 3 seeds a cell``.
+
+    Facts, settings read off the configuration, are counted beside them.
+    """
+    measured = [cell for cell in cells if cell.status == "measured"]
+    partial = sum(cell.status == "partial" for cell in cells)
+    asked = [cell for cell in cells if cell.asked and not cell.fact]
+    facts = sum(cell.status == "fact" for cell in cells)
+    text = f"{len(measured)} of {len(asked)} cells measured" if asked else "nothing to measure"
+    text += f", {partial} in part" if partial else ""
+    text += f", {facts} facts of the configuration" if facts else ""
+    numbers = [cell for cell in cells if cell.has_number and not cell.fact]
+    for name, values in (
+        ("seeds", {cell.n_seeds for cell in numbers}),
+        ("samples", {cell.n_samples for cell in numbers if cell.n_samples}),
+    ):
+        if values:
+            low, high = min(values), max(values)
+            words = name.removesuffix("s") if high == 1 else name
+            text += f"; {low if low == high else f'{low} to {high}'} {words} a cell"
+    return text
+
+
+def banner(view: View) -> list[str]:
+    """What a reader must know before any number: what ran, and whether it can be judged."""
+    lines = [view.part] if view.part else []
+    if view.overrides:
+        lines.append(f"Changed by overrides: {', '.join(view.overrides)}. Nothing here is judged.")
+    if view.table.foreign:
+        lines.append(
+            f"From {view.table.file}, in the place of the suite's table. Nothing here is judged."
+        )
+    note = view.scale.note.rstrip(".")
+    note = f": {note}." if note else "."
+    return lines + {
+        "smoke": [f"Smoke scale{note} It shows only that everything runs."],
+        "miniature": [f"A miniature{note}" + (
+            " It decides no claim of the paper, whose numbers are of another setting."
+            if view.table.published or view.table.claims else "")],
+        "medium": [f"Medium scale{note}"],
+        "own setting": [f"A setting of ours, not the paper's{note}"],
+        "paper setting": [f"Scale {view.scale_name}{note}"] if view.scale.note else [],
+    }[view.scale.kind]  # fmt: skip
+
+
+def notes(view: View) -> list[str]:
+    """Everything else that a reader must know, one statement a line."""
+    table, cells = view.table, view.cells
+    lines = list(table.reading)
+    present = {cell.row for cell in inside(view)}
+    for row in (row for row in table.rows if row.name in present):
+        head = view.row_head(row.name).removesuffix(" *")
+        if row.not_target and view.beside:
+            lines.append(f"{head}: not compared with the paper: {row.not_target}")
+        if row.note:
+            lines.append(f"{head}: {row.note}")
+    if any(row.ours for row in table.rows if row.name in present):
+        lines.append("*: our row, not in the paper.")
+    if any(row.cited for row in table.rows if row.name in present):
+        lines.append("–: as the paper prints it, not measured here.")
+    if view.beside and not all(metric.printed for metric in table.metrics.values()):
+        lines.append("The paper draws this and prints no number, so there is none to compare with.")
+    asked = [cell for cell in cells if view.beside or cell.status != "cited"]
+    for what, names in zip(("rows", "columns", "metrics"), left_out(asked), strict=True):
+        if what == "metrics":
+            names = [table.metrics[n].label or n for n in names if n in table.metrics]
+        if names:
+            lines.append(f"Not part of the {view.scale_name} scale: {what} {', '.join(names)}")
+    told: set[str] = set()
+    for cell in cells:
+        if cell.note and cell.status != "cited" and cell.note not in told and not is_outside(cell):
+            told.add(cell.note)
+            lines.append(f"{cell.row}, {cell.column}: {cell.status}: {cell.note}")
+    return [one_line(line) for line in lines]
+
+
+def state(claim: Mapping[str, Any]) -> str:
+    """``holds``, ``fails``, ``open``, or ``not judged`` where its scale cannot decide it."""
+    if claim["holds"] is None:
+        return "open" if claim.get("because") else "not judged"
+    return "holds" if claim["holds"] else "fails"
+
+
+def claim_words(claim: Mapping[str, Any]) -> str:
+    """The detail of a claim, why it is judged here, and whether it holds in the paper's numbers."""
+    because = claim.get("because")
+    judged = f"judged here: {visible(because)}" if because and because not in (PAPERS, OWN) else ""
+    printed = f"in print: {claim['in_print']}" if claim.get("in_print") else ""
+    return "; ".join(part for part in (visible(claim["detail"]), judged, printed) if part)
+
+
+def made_by(view: View) -> str:
+    """Which versions of the code made the runs that gave its numbers, and on what."""
+    provenance = view.provenance
+    tried = any(cell.status in ("failed", "data-missing") for cell in view.cells)
+    none = "No run has given a number" if tried else "No run yet"
+    commits = ", ".join(provenance.get("run_commits") or ())
+    hardware = "; ".join(provenance.get("hardware") or ())
+    text = f"Runs made by {commits}" if commits else none
+    text += f" on {hardware}" if hardware else ""
+    older = older_runs(provenance)
+    return f"{text}; {older}" if older else text
+
+
+def older_runs(provenance: Mapping[str, Any]) -> str:
+    """How many runs were made before their method's code was last changed, the first three named.
+
+    Empty if there are none.
+    """
+    outdated = provenance.get("outdated_runs") or ()
+    if not outdated:
+        return ""
+    return (
+        f"{len(outdated)} of {provenance.get('n_runs', len(outdated))} runs are older than the "
+        f"code of their method ({', '.join(outdated[:3])}{', ...' if len(outdated) > 3 else ''})"
+    )
