@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from jumpbench.paths import checkout, suite_root, table_ids
-from jumpbench.tables.language.types import schema
+from jumpbench.tables.language import schema
 
 FILES = [suite_root() / "reproduce" / f"{name}.yaml" for name in table_ids()]
 
