@@ -4,12 +4,12 @@ import lightning
 import pytest
 import torch
 
-from jumpbench.artifacts import ARTIFACTS
 from jumpbench.data.steps import Steps
 from jumpbench.errors import UserError
 from jumpbench.evaluations.lattice import TargetEvaluation
 from jumpbench.methods.unnormalised.chains import Chains
 from jumpbench.methods.unnormalised.ground_truth import GroundTruth
+from jumpbench.paths import SAMPLES
 from jumpbench.samplers.clusters.swendsen_wang import SwendsenWang
 from jumpbench.samplers.mcmc.lattice_metropolis import LatticeMetropolis
 from jumpbench.targets.enumeration import enumerate_law
@@ -89,7 +89,7 @@ def test_baselines_against_the_ground_truth(tmp_path):
     target = Potts(4, 3, 0.8)
     truth = GroundTruth(target, burn_in=50, spacing=4, **SMALL)
     run(truth)
-    torch.save(truth.artifacts, tmp_path / ARTIFACTS)
+    torch.save(truth.artifacts, tmp_path / SAMPLES)
     for kernel, arguments in (
         (SwendsenWang(), {"burn_in": 40, "spacing": 4}),
         (LatticeMetropolis(), {"burn_in": 1600, "spacing": 64}),
@@ -108,7 +108,7 @@ def test_a_short_metropolis_chain_is_far_off_and_shows_it(tmp_path):
     target = Ising(8, 0.6)
     truth = GroundTruth(target, burn_in=50, spacing=4, **SMALL)
     run(truth)
-    torch.save(truth.artifacts, tmp_path / ARTIFACTS)
+    torch.save(truth.artifacts, tmp_path / SAMPLES)
     arguments = judged(target, str(tmp_path)) | {"burn_in": 64, "spacing": 8} | SMALL
     logged = run(Chains(kernel=LatticeMetropolis(), **arguments))
     assert logged["energy_w2"] > 10 * logged["energy_w2_floor"]
