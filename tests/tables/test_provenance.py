@@ -59,7 +59,12 @@ def commit(place):
 
 def forget():
     """As in a new process."""
-    for cached in (provenance.code_version, provenance.edited_code, codeage._changed_since):
+    for cached in (
+        provenance.code_version,
+        provenance.edited_code,
+        codeage._changed_since,
+        codeage._moved,
+    ):
         cached.cache_clear()
 
 
@@ -140,6 +145,41 @@ def test_words_about_the_code_do_not_make_a_run_older(checkout, monkeypatch, the
     module.unlink()
     forget()
     assert codeage.is_outdated({"method": {"_target_": "any"}}, origin)
+
+
+BODY = "".join(f"def f{k}(x):\n    return g(x, {k})\n\n\n" for k in range(9))
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "differs"),
+    [
+        ("", "", False),
+        ("from jumpbench.old import g\n", "from jumpbench.room.old import g\n", False),
+        ("from jumpbench import old\n", "from jumpbench.room import old\n", False),
+        ("from jumpbench.old import g\n", "from jumpbench.old import g\n", True),  # another module
+        ("from jumpbench.a import g\n", "from jumpbench.b import g\n", True),
+        ("from jumpbench.a import g\n", "from jumpbench.a import h as g\n", True),
+        ("", "x = 1\n", True),
+    ],
+)
+def test_a_run_is_no_older_for_a_module_that_was_moved(checkout, monkeypatch, then, now, differs):
+    before, after = checkout / "src/module.py", checkout / "src/room/module.py"
+    monkeypatch.setattr(codeage, "checkout", lambda: checkout)
+    monkeypatch.setattr(codeage, "imported", lambda name: frozenset({after}))
+    before.write_text(then + BODY)
+    (checkout / "src/jumpbench").mkdir()
+    (checkout / "src/jumpbench/old.py").write_text(BODY.replace("f", "h"))
+    commit(checkout)
+    forget()
+    origin = {"commit": provenance.code_version()["commit"], "edited": {}}
+    after.parent.mkdir()
+    before.rename(after)
+    (checkout / "src/jumpbench/room").mkdir()
+    (checkout / "src/jumpbench/old.py").rename(checkout / "src/jumpbench/room/old.py")
+    after.write_text(now + BODY)
+    commit(checkout)
+    forget()
+    assert codeage.is_outdated({"method": {"_target_": "any"}}, origin) is differs
 
 
 def test_the_code_of_a_run_is_noted_before_it_begins(project, monkeypatch):

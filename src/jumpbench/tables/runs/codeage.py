@@ -1,7 +1,8 @@
 """Whether the code that a run used has changed since: its modules, and all that they import.
 
 What counts is what the code does: docstrings, comments, the layout of lines and the types of
-arguments change no number, nor do the modules that find files and name what is wrong with them.
+arguments change no number, nor do the modules that find files and name what is wrong with them. A
+module that was moved is compared with what it was, wherever its imports lie now.
 """
 
 import ast
@@ -9,7 +10,7 @@ import functools
 import hashlib
 import re
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -111,22 +112,46 @@ def _has_changed(root: Path, commit: str, name: str, edited_then: str | None) ->
     if edited_then is not None:
         return _digest(root / name) != edited_then
     before, path = git(root, "show", f"{commit}:./{name}"), root / name
+    moved = _moved(root, commit)
+    if before is None and name in moved:
+        before = git(root, "show", f"{commit}:./{moved[name]}")
     if before is None or not path.is_file():
         return True
-    return _syntax(before) != _syntax(path.read_text(encoding="utf-8"))
+    renamed = {_module(then): _module(now) for now, then in moved.items()}
+    return _syntax(before, renamed) != _syntax(path.read_text(encoding="utf-8"), {})
 
 
-def _syntax(text: str) -> str:
-    """The syntax tree of a module without what changes no number; the text where it has none."""
+@functools.cache
+def _moved(root: Path, commit: str) -> dict[str, str]:
+    """{name of a file under ``src/``: the name that it had at the commit}, where they differ."""
+    diff = ("diff", "--relative", "--find-renames=40%", "--diff-filter=R", "--name-status")
+    lines = (git(root, *diff, commit, "--", "src") or "").splitlines()
+    return {now: then for _, then, now in (line.split("\t") for line in lines)}
+
+
+def _module(file: str) -> str:
+    """The dotted name of a file under ``src/``."""
+    return ".".join(Path(file).with_suffix("").parts[1:])
+
+
+def _syntax(text: str, renamed: Mapping[str, str]) -> str:
+    """The syntax tree of a module without what changes no number; the text where it has none.
+
+    ``renamed`` are modules that it imports under a former name.
+    """
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return text
-    return ast.dump(_Deeds().visit(tree))
+    return ast.dump(_Deeds(renamed).visit(tree))
 
 
 class _Deeds(ast.NodeTransformer):
-    """Leaves out statements that are a string alone (docstrings) and the types of arguments."""
+    """Leaves out statements that are a string alone (docstrings) and the types of arguments; modules of
+    this package get their present names."""
+
+    def __init__(self, renamed: Mapping[str, str]) -> None:
+        self._renamed = renamed
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
@@ -141,7 +166,17 @@ class _Deeds(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        return None if node.module in ("typing", "collections.abc") else node
+        if node.module in ("typing", "collections.abc"):
+            return None
+        module = str(node.module)
+        if module.split(".")[0] != "jumpbench":
+            return node
+        names = [(f"{module}.{alias.name}", alias.asname or alias.name) for alias in node.names]
+        return ast.Import([ast.alias(self._now(name), local) for name, local in names])
+
+    def _now(self, name: str) -> str:
+        module, _, last = name.rpartition(".")
+        return self._renamed.get(name) or f"{self._renamed.get(module, module)}.{last}"
 
 
 def _differing(root: Path, commit: str, names: list[str]) -> set[str]:
