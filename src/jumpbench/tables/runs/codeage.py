@@ -17,9 +17,9 @@ from typing import Any
 from jumpbench.paths import checkout
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-_PLUMBING = frozenset(
-    _PACKAGE / name for name in ("errors.py", "files.py", "lazy.py", "paths.py", "data/files.py")
-)
+_PLUMBING_NAMES = ("errors", "files", "lazy", "paths", "data.files")
+_PLUMBING = frozenset(_PACKAGE / f"{name.replace('.', '/')}.py" for name in _PLUMBING_NAMES)
+_PLUMBING_MODULES = frozenset(f"jumpbench.{name}" for name in _PLUMBING_NAMES)
 
 
 def is_outdated(config: dict[str, Any], origin: dict[str, Any]) -> bool:
@@ -143,12 +143,15 @@ def _syntax(text: str, renamed: Mapping[str, str]) -> str:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return text
-    return ast.dump(_Deeds(renamed).visit(tree))
+    tree = _Deeds(renamed).visit(tree)
+    # The order of imports is that of their names.
+    tree.body.sort(key=lambda node: ast.dump(node) if isinstance(node, ast.Import) else "~")
+    return ast.dump(tree)
 
 
 class _Deeds(ast.NodeTransformer):
-    """Leaves out statements that are a string alone (docstrings) and the types of arguments; modules of
-    this package get their present names."""
+    """Leaves out statements that are a string alone (docstrings) and the types of arguments; modules
+    of this package get their present names."""
 
     def __init__(self, renamed: Mapping[str, str]) -> None:
         self._renamed = renamed
@@ -165,17 +168,19 @@ class _Deeds(ast.NodeTransformer):
         node.returns = None
         return self.generic_visit(node)
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | list[ast.Import] | None:
         if node.module in ("typing", "collections.abc"):
             return None
         module = str(node.module)
         if module.split(".")[0] != "jumpbench":
             return node
         names = [(f"{module}.{alias.name}", alias.asname or alias.name) for alias in node.names]
-        return ast.Import([ast.alias(self._now(name), local) for name, local in names])
+        return [ast.Import([ast.alias(self._now(name), local)]) for name, local in names]
 
     def _now(self, name: str) -> str:
         module, _, last = name.rpartition(".")
+        if module in _PLUMBING_MODULES:
+            return last
         return self._renamed.get(name) or f"{self._renamed.get(module, module)}.{last}"
 
 
