@@ -13,8 +13,8 @@ from torch import Tensor
 
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
 from jumpbench.methods.dasbs.guide import Guide
-from jumpbench.methods.dasbs.losses import Network
 from jumpbench.methods.dasbs.matcher import Compiler, Matcher
+from jumpbench.methods.dasbs.matching import Network
 from jumpbench.methods.dasbs.probes import Moment
 from jumpbench.methods.dasbs.refusals import check_settings
 from jumpbench.methods.dasbs.sampler import Grid, Paths, mode_persistence, simulate
@@ -209,9 +209,10 @@ class DASBS(TargetSampler):
             return ratios - self.corrector.call("average", self.meter)(x)
 
         control = self.control("network", self.meter)
-        return self.controller.controller_loss(
+        divergence = self.controller.controller_divergence(
             control, pairs, end_ratios, self.reference, self.generator("train")
         )
+        return self.controller.mean(divergence, pairs)
 
     def corrector_loss(self, pairs: Pairs) -> Tensor:
         """corr-AM or corr-DM of a batch of pairs."""
@@ -222,9 +223,9 @@ class DASBS(TargetSampler):
             return self.source.neighbor_log_ratios(x) - control
 
         network = self.corrector.call("network", self.meter)
-        return self.corrector.corrector_loss(
+        return self.corrector.corrector_divergence(
             network, pairs, start_ratios, self.reference, self.generator("train")
-        )
+        ).mean()
 
     def own_state(self) -> dict[str, Any]:
         own = super().own_state()
