@@ -9,7 +9,7 @@ from lightning import Trainer
 from jumpbench.data.counts import CountData, SampleBatches
 from jumpbench.errors import UserError
 from jumpbench.methods.blackout import losses
-from jumpbench.methods.blackout.module import Blackout, trained_weights
+from jumpbench.methods.blackout.module import Blackout
 from jumpbench.methods.common.averaging import RampedWeightAveraging
 from jumpbench.networks.count_perceptron import CountPerceptron
 from jumpbench.processes.death import PureDeath
@@ -137,7 +137,7 @@ def test_weights_of_another_run(trained, tmp_path):
     for name, weight in trained.model.state_dict().items():
         assert torch.equal(method.model.state_dict()[name], weight)
     with pytest.raises(UserError, match="finish the run"):
-        trained_weights(tmp_path / "nowhere")
+        blackout(weights=str(tmp_path / "nowhere")).setup("test")
 
 
 @pytest.mark.parametrize(

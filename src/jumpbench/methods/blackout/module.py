@@ -1,13 +1,13 @@
 """Blackout Diffusion: learn how much of every count is lost, then bring it back."""
 
 from collections.abc import Callable, Collection, Iterable
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from jumpbench.artifacts import load_weights
 from jumpbench.data.counts import Batch
 from jumpbench.errors import UserError
 from jumpbench.methods.blackout.likelihood import bound
@@ -127,7 +127,7 @@ class Blackout(Method):
 
     def setup(self, stage: str) -> None:
         if stage == "test" and self.weights is not None:
-            self.model.load_state_dict(trained_weights(self.weights))
+            load_weights(self.model, self.weights, "model")
 
     def draw(self, batch: Batch, generator: torch.Generator) -> Draws:
         held_out = batch.get("counts")
@@ -178,17 +178,3 @@ class Blackout(Method):
         if self.shape is None:
             raise UserError("give Blackout the shape of a sample, as shape=(1, 16, 16)")
         return self.shape
-
-
-def trained_weights(folder: str | Path) -> dict[str, Tensor]:
-    """Averaged weights of the model of a finished training run.
-
-    Raises:
-        UserError: there is no checkpoint in it.
-    """
-    path = Path(folder) / "checkpoints" / "last.ckpt"
-    if not path.is_file():
-        raise UserError(f"{path} is missing: finish the run that trains these weights first")
-    state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
-    prefix = "model."
-    return {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}

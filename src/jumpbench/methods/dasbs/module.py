@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jumpbench.artifacts import submodule_weights
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
 from jumpbench.methods.dasbs.guide import Guide
 from jumpbench.methods.dasbs.matcher import Compiler, Matcher
@@ -20,7 +21,7 @@ from jumpbench.methods.dasbs.refusals import check_settings
 from jumpbench.methods.dasbs.sampler import Grid, Paths, mode_persistence, simulate
 from jumpbench.methods.dasbs.sources import ConstantSource, UniformSource
 from jumpbench.methods.dasbs.stages import Stages
-from jumpbench.methods.unnormalised.base import TargetSampler, submodule_weights
+from jumpbench.methods.unnormalised.base import TargetSampler
 from jumpbench.processes.schedules import Schedule
 from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.cost import Meter, metered

@@ -2,12 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from jumpbench.artifacts import trained_weights
 from jumpbench.errors import UserError
 from jumpbench.methods.common.base import Method
 from jumpbench.samplers.cost import metered
@@ -106,11 +106,7 @@ class TargetSampler(Method):
         # Not in on_fit_start: a resumed run learns its step, and its weights, after that.
         if self.warm_start is None or self.global_step > 0:
             return
-        path = Path(self.warm_start) / "checkpoints" / "last.ckpt"
-        if not path.is_file():
-            raise UserError(f"{path} is missing: finish the run that warm_start names first")
-        checkpoint = torch.load(path, map_location=self.device, weights_only=True)
-        self.start_from(checkpoint["state_dict"])
+        self.start_from(trained_weights(self.warm_start, device=self.device))
 
 
 class NetworkSampler(TargetSampler):
@@ -134,9 +130,3 @@ class NetworkSampler(TargetSampler):
         if self.scheduler is None:
             return optimizer
         return [optimizer], [{"scheduler": self.scheduler(optimizer), "interval": "step"}]
-
-
-def submodule_weights(weights: dict[str, Any], name: str) -> dict[str, Any]:
-    """The entries of a state dict that belong to submodule ``name``, without the prefix."""
-    prefix = f"{name}."
-    return {key.removeprefix(prefix): w for key, w in weights.items() if key.startswith(prefix)}

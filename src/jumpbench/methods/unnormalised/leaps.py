@@ -6,8 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jumpbench.artifacts import submodule_weights
 from jumpbench.errors import UserError
-from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, submodule_weights
+from jumpbench.methods.unnormalised.base import Builder, NetworkSampler
 from jumpbench.networks.free_energy import FreeEnergy
 from jumpbench.samplers.annealed_jumps import (
     LEFT_END,
