@@ -89,3 +89,23 @@ def energy_law(energy: Tensor, weight: Tensor, levels: Tensor) -> Tensor:
     middle = (levels[1:] + levels[:-1]) / 2
     index = torch.bucketize(energy.double().contiguous(), middle)
     return torch.zeros_like(levels).index_add_(0, index, weight.double())
+
+
+def energy_laws(
+    energy: Tensor, weight: Tensor, every: Tensor, probs: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Laws of the energy on the levels of an enumerated target: of weighted states, and exact.
+
+    Their total variation is the metric ``energy_tv``.
+
+    Args:
+        energy: (B,), of the states.
+        weight: (B,), of the states; the first law has their sum as its mass.
+        every: (S,), energies of all states of the target.
+        probs: (S,), its law.
+
+    Returns:
+        (K,) and (K,), float64.
+    """
+    levels = energy_levels(every)
+    return energy_law(energy, weight, levels), energy_law(every, probs, levels)

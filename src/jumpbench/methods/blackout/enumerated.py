@@ -13,11 +13,11 @@ from jumpbench.methods.blackout.enumeration import (
     corrector_steps,
     poisson_steps,
     textbook,
-    total_variation,
     transport_distance,
 )
 from jumpbench.methods.blackout.losses import regression
 from jumpbench.methods.blackout.module import Blackout
+from jumpbench.metrics.histogram import total_variation
 from jumpbench.samplers.draws import Draws
 
 
@@ -137,7 +137,9 @@ class EnumeratedBlackout(Blackout):
             )
         if not self.trained and few:
             laws["posterior"] = counts.exact_law(grid, stride)
-        values = {f"tv@{name}": total_variation(law, counts.law) for name, law in laws.items()}
+        values = {
+            f"tv@{name}": float(total_variation(law, counts.law)) for name, law in laws.items()
+        }
         if counts.states.shape[1] == 1:
             values |= {
                 f"transport@{name}": transport_distance(law, counts.law)
