@@ -8,11 +8,12 @@ from torch import Tensor, nn
 
 from jumpbench.errors import UserError
 from jumpbench.methods.common.averaging import RampedAverage
+from jumpbench.methods.common.base import Builder
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
 from jumpbench.methods.dasbs.buffer import PairBuffer
 from jumpbench.methods.dasbs.losses import bregman, weighted_mean
 from jumpbench.methods.dasbs.matching import AdjointMatching, Matching, Network, Ratios
-from jumpbench.methods.unnormalised.base import Builder, Optimizer
+from jumpbench.methods.unnormalised.base import Optimizer
 from jumpbench.samplers.cost import Meter, metered
 
 Compiler = Callable[[nn.Module], Callable[..., Tensor]]

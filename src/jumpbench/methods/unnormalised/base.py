@@ -12,11 +12,8 @@ from jumpbench.errors import UserError
 from jumpbench.methods.common.base import Method
 from jumpbench.samplers.cost import metered
 from jumpbench.samplers.draws import Draws
-from jumpbench.seeding import derive_seed
 from jumpbench.targets.base import DiscreteTarget, check_target, random_states
 
-Builder = Callable[..., nn.Module]
-"""Takes ``length`` and ``n_states``, such as a partial of a network class."""
 Optimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 """Takes the parameters, such as a partial of an optimiser class."""
 Scheduler = Callable[[torch.optim.Optimizer], torch.optim.lr_scheduler.LRScheduler]
@@ -80,12 +77,6 @@ class TargetSampler(Method):
     def sizes(self) -> dict[str, int]:
         """What a network builder takes."""
         return {"length": self.target.length, "n_states": self.target.n_states}
-
-    def build(self, builder: Builder, name: str, **sizes: int) -> nn.Module:
-        """A network with initial weights that depend on the seed and the name alone."""
-        with torch.random.fork_rng():
-            torch.manual_seed(derive_seed(self.seed, name))
-            return builder(**sizes)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "TargetSampler":
         if isinstance(self.target, nn.Module):

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from jumpbench.artifacts import submodule_weights
 from jumpbench.errors import UserError
-from jumpbench.methods.unnormalised.base import Builder, NetworkSampler
+from jumpbench.methods.common.base import Builder
+from jumpbench.methods.unnormalised.base import NetworkSampler
 from jumpbench.networks.free_energy import FreeEnergy
 from jumpbench.samplers.annealed_jumps import (
     LEFT_END,

@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from jumpbench.artifacts import submodule_weights
 from jumpbench.errors import UserError
 from jumpbench.methods.common.averaging import RampedAverage
-from jumpbench.methods.unnormalised.base import Builder, NetworkSampler
+from jumpbench.methods.common.base import Builder
+from jumpbench.methods.unnormalised.base import NetworkSampler
 from jumpbench.methods.unnormalised.masked_denoising import denoising_loss
 from jumpbench.samplers.cost import Meter, metered
 from jumpbench.samplers.draws import Draws

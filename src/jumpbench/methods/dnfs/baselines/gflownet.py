@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.methods.unnormalised.base import Builder, TargetSampler
+from jumpbench.methods.common.base import Builder
+from jumpbench.methods.unnormalised.base import TargetSampler
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 
