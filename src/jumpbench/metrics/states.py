@@ -14,14 +14,14 @@ _CHUNK = 1024
 
 
 def energies(target: DiscreteTarget, x: Tensor) -> Tensor:
-    """``target.energy``, or minus ``log_prob`` where there is none; ``(B, D) -> (B,)`` float64."""
+    """``target.energy``, or minus ``log_prob`` where there is none; (B, D) -> (B,) float64."""
     energy = getattr(target, "energy", None) or (lambda part: -target.log_prob(part))
     return torch.cat([energy(part).double() for part in x.split(_CHUNK)])
 
 
 @dataclass(frozen=True)
 class _States:
-    """What is compared of each state: energies ``(B,)``, and symbols as they are ``(B, D)``."""
+    """What is compared of each state: energies (B,), and symbols as they are (B, D)."""
 
     energy: Tensor
     symbols: Tensor
@@ -33,7 +33,7 @@ class _States:
 def state_metrics(
     target: DiscreteTarget, samples: Tensor, ground_truth: Tensor, replicates: int = 32
 ) -> dict[str, float]:
-    """Errors of ``samples (B, D)`` against ``ground_truth (B', D)``, each with its noise floor.
+    """Errors of ``samples`` (B, D) against ``ground_truth`` (B', D), each with its noise floor.
 
     - ``energy_w2``: Wasserstein-2 distance of the laws of the energy;
     - ``energy_error``: |difference of the mean energies|;

@@ -94,7 +94,7 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
     def kind(self) -> EnergyNetwork:
         return self.law
 
-    def training_step(self, batch: Tensor, batch_idx: int) -> None:
+    def training_step(self, batch: Tensor, batch_index: int) -> None:
         flow, model = self.optimizers()
         paths = self.learner.refresh(self.law, self.generator("paths"), self._mean)
         self._record(paths)

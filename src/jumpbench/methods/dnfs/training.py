@@ -58,7 +58,7 @@ class FlowTraining(Method, ABC):
             self.learner.restore(self._stored, self.kind(), self.device)
             self._stored = None
 
-    def training_step(self, batch: Any, batch_idx: int) -> Tensor:
+    def training_step(self, batch: Any, batch_index: int) -> Tensor:
         if self.global_step % self.refresh_every == 0:
             laws = self.laws(batch)
             self._record(self.learner.refresh(laws, self.generator("paths"), self._mean))

@@ -53,7 +53,7 @@ class LEAPS(NetworkSampler):
 
     Args:
         network: builds, from ``length`` and ``n_states``, a locally equivariant network of states
-            ``(B, D)`` and times ``(B,)`` to ``(B, D, N)``.
+            (B, D) and times (B,) to (B, D, N).
         free_energy: builds the scalar network, which has a ``derivative``.
         n_steps: network steps from uniform to target.
         n_chains: chains of a roll-out (over all devices).
@@ -143,7 +143,7 @@ class LEAPS(NetworkSampler):
         self.network.load_state_dict(submodule_weights(weights, "network"))
         self.free_energy.load_state_dict(submodule_weights(weights, "free_energy"))
 
-    def training_step(self, batch: Tensor, batch_idx: int) -> Tensor:
+    def training_step(self, batch: Tensor, batch_index: int) -> Tensor:
         # Slot and horizon follow from the step, so that a resumed run agrees.
         full = len(self.stored)
         late = self.global_step - full

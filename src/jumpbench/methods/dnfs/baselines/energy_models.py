@@ -42,7 +42,7 @@ class EnergyModel(EnergyMethod):
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return self.optimizer(self.energy.parameters())
 
-    def training_step(self, batch: Tensor, batch_idx: int) -> Tensor:
+    def training_step(self, batch: Tensor, batch_index: int) -> Tensor:
         loss = self.objective(self.energy, batch, self.generator("objective"))
         if hasattr(self.energy, "penalty"):
             loss = loss + self.energy.penalty()

@@ -94,7 +94,7 @@ class TrajectoryBalance(TargetSampler):
             torch.optim.Adam([self.log_z], lr=self.log_z_rate),
         )
 
-    def training_step(self, batch: Any, batch_idx: int) -> None:
+    def training_step(self, batch: Any, batch_index: int) -> None:
         n = self.share(self.batch_size, "batch_size")
         x, log_p = fill(self.network, self.target.length, n, self.generator("paths"))
         with torch.no_grad():

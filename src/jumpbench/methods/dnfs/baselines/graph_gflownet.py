@@ -113,7 +113,7 @@ class GraphTrajectoryBalance(LawsOfGraphs):
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return self.optimizer(self.network.parameters())
 
-    def training_step(self, batch: Any, batch_idx: int) -> Tensor:
+    def training_step(self, batch: Any, batch_index: int) -> Tensor:
         law = self.laws(batch)
         index = torch.arange(len(law), device=self.device).repeat_interleave(self.each)
         law = law.rows(index)
