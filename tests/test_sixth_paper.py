@@ -9,14 +9,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 
 import pytest
 
-from jumpbench.paths import checkout
+from documented import ADDED as PAGE
+from documented import ROOT, environment, text_of
 
-ROOT = checkout()
-PAGE = "docs/adding-a-paper.md"
 COPIED = ["conf", "docs", "reproduce", "src", "tests", "README.md", "pyproject.toml"]
 FILE = re.compile(r"```\w+\n(?:# |<!-- )([\w/.]+\.(?:py|yaml|md))(?: -->)?\n(.*?)```", re.DOTALL)
 
@@ -38,23 +36,12 @@ def copy(tmp_path):
         assert not path.exists()
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    venv = root / ".venv"
-    (venv / "bin").mkdir(parents=True)
-    for name, call in (("jumpbench", "-m jumpbench"), ("python", "")):
-        (venv / "bin" / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {call} "$@"\n')
-        (venv / "bin" / name).chmod(0o755)
-    stamp = ["bash", "-c", "cksum <pyproject.toml | tr -c '0-9\\n' -"]
-    made = subprocess.run(stamp, cwd=root, capture_output=True, text=True, check=True)
-    (venv / f".jumpbench-{made.stdout.strip()}-").touch()
+    environment(root / ".venv")
     return root
 
 
 def files():
-    return dict(FILE.findall((ROOT / PAGE).read_text()))
-
-
-def commands():
-    return re.findall(r"```bash\n(.*?)```", (ROOT / PAGE).read_text(), re.DOTALL)
+    return dict(FILE.findall(text_of(PAGE)))
 
 
 def test_a_paper_is_six_files_and_150_lines():
@@ -66,24 +53,20 @@ def test_a_paper_is_six_files_and_150_lines():
 
 def test_the_files_of_blackout_that_the_page_names_are_there():
     written = {name.split("/")[-1] for name in files()}
-    for name in re.findall(r"`((?:src|conf|reproduce|tests|jumpbench)/[\w/.]+)`", page()):
+    for name in re.findall(r"`((?:src|conf|reproduce|tests|jumpbench)/[\w/.]+)`", text_of(PAGE)):
         place = ROOT / ("src" if name.startswith("jumpbench/") else "") / name
         assert "mean_field" in name or "PAPER" in name or place.exists(), name
     assert "table1.yaml" in written
 
 
-def page():
-    return (ROOT / PAGE).read_text()
-
-
 @pytest.mark.slow
 def test_the_page_adds_a_paper(copy):
     before = {path: path.stat().st_mtime_ns for path in ROOT.rglob("*mean_field*")}
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("JUMPBENCH_")}
-    environment |= {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    (script,) = commands()
+    own = {k: v for k, v in os.environ.items() if not k.startswith("JUMPBENCH_")}
+    own |= {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    (script,) = re.findall(r"```bash\n(.*?)```", text_of(PAGE), re.DOTALL)
     done = subprocess.run(
-        ["bash", "-c", f"set -e\n{script}"], cwd=copy, env=environment, capture_output=True,
+        ["bash", "-c", f"set -e\n{script}"], cwd=copy, env=own, capture_output=True,
         text=True, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
