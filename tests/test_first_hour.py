@@ -4,13 +4,11 @@ import json
 import os
 import re
 import subprocess
-import sys
 
 import pytest
 
-from jumpbench.paths import checkout
-
-ROOT = checkout()
+from documented import ROOT
+from documented import environment as environment_at
 
 TYPED = """\
 git clone --quiet CLONE jumpbench
@@ -53,16 +51,7 @@ jumpbench report
 def test_the_first_hour(tmp_path):
     """With an environment that is there already, behind the names that a person calls."""
     assert len(TYPED.splitlines()) <= 40
-    venv = tmp_path / "venv"
-    (venv / "bin").mkdir(parents=True)
-    for name, call in (("jumpbench", "-m jumpbench"), ("python", "")):
-        (venv / "bin" / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {call} "$@"\n')
-        (venv / "bin" / name).chmod(0o755)
-    clone = subprocess.run(
-        ["bash", "-c", "cksum <pyproject.toml | tr -c '0-9\\n' -"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    (venv / f".jumpbench-{clone.stdout.strip()}-").touch()
+    venv = environment_at(tmp_path / "venv")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("JUMPBENCH_")}
     environment |= {"JUMPBENCH_VENV": str(venv), "PATH": f"{venv}/bin:{os.environ['PATH']}"}
     environment["PYTHONPATH"] = f"{tmp_path}/jumpbench/src:{tmp_path}/jumpbench"

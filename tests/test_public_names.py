@@ -7,8 +7,15 @@ from importlib import import_module
 
 import pytest
 
+import jumpbench.methods
+
 PACKAGES = ["metrics", "networks", "processes", "samplers", "targets"]
-METHODS = ["blackout", "dasbs", "dnfs", "sgdd", "symmetric_diffusers", "unnormalised"]
+WITHOUT = {"common"}  # methods share its modules, and name them
+METHODS = [
+    found.name
+    for found in pkgutil.iter_modules(jumpbench.methods.__path__)
+    if found.ispkg and found.name not in WITHOUT
+]
 
 
 @pytest.mark.parametrize("name", [*PACKAGES, *(f"methods.{name}" for name in METHODS)])

@@ -1,12 +1,17 @@
+import dataclasses
 import re
+from pathlib import Path
 
 import pytest
 import toys
 import yaml
 
 from jumpbench.errors import UserError
+from jumpbench.tables.language.checks import Check
 from jumpbench.tables.language.spec import available, load, parse
-from jumpbench.tables.language.types import SCALES
+from jumpbench.tables.language.types import SCALES, Claim, Column, Metric, Row, Scale, Table
+
+REFERENCE = (Path(__file__).parents[2] / "docs/table-language.md").read_text()
 
 
 def written(tmp_path, old="", new=""):
@@ -139,24 +144,34 @@ def test_only_a_file_that_takes_the_place_of_the_suites_is_foreign(project, monk
     assert load("sgdd/table2").foreign
 
 
-def test_the_reference_names_every_key_of_the_language():
-    """``reproduce/TABLES.md`` and the types say the same."""
-    from jumpbench.paths import suite_root
-    from jumpbench.tables.language.checks import Check
-    from jumpbench.tables.language.types import Claim, Column, Metric, Row, Scale, Table
+def rows_of(heading):
+    """{key: default as it is printed} of one table of keys of the reference."""
+    text = REFERENCE.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    return dict(re.findall(r"^\| `(\w+)`[^|]* \| [^|]* \| ([^|]*) \|", text, re.MULTILINE))
 
-    text = (suite_root() / "reproduce/TABLES.md").read_text()
-    named = set(re.findall(r"`(\w+)`", text))
-    given = {"id", "file", "foreign"}
-    for kind in (Table, Metric, Row, Column, Scale, Claim, Check):
-        assert not set(kind.__dataclass_fields__) - given - named, kind
+
+@pytest.mark.parametrize("kind", [Table, Metric, Row, Column, Scale, Claim])
+def test_the_reference_has_every_key_with_its_default(kind):
+    printed = rows_of(f"Keys of a {kind.__name__.lower()}")
+    internal = {Table: {"id", "file", "foreign"}, Metric: {"name"}, Scale: {"name"}}
+    fields = {f.name: f for f in dataclasses.fields(kind)}
+    assert set(printed) == set(fields) - internal.get(kind, set())
+    for key, said in printed.items():
+        default = fields[key].default
+        factory = fields[key].default_factory
+        needed = default is dataclasses.MISSING and factory is dataclasses.MISSING
+        assert needed == (said == "needed"), key
+        if isinstance(default, bool | int | float):
+            assert float({"true": 1, "false": 0}.get(said, said)) == default, key
+
+
+def test_the_reference_names_every_check():
+    text = REFERENCE.split("## Checks\n", 1)[1].split("\n## ", 1)[0]
+    assert set(re.findall(r"`(\w+)`", text)) >= {f.name for f in dataclasses.fields(Check)}
 
 
 def test_the_examples_of_the_reference_are_read(tmp_path):
-    from jumpbench.paths import suite_root
-
-    text = (suite_root() / "reproduce/TABLES.md").read_text()
-    whole, extension = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    whole, extension = re.findall(r"```yaml\n(.*?)```", REFERENCE, re.DOTALL)
     path = tmp_path / "t.yaml"
     path.write_text(whole)
     assert [row.name for row in parse("mine/t", path).rows] == ["DASBS", "LEAPS"]

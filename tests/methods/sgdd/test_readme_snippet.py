@@ -1,4 +1,4 @@
-"""The example of the README runs as printed and draws from the posterior it says."""
+"""The example of the README and of the guide runs as printed, and draws from its posterior."""
 
 import re
 
@@ -9,15 +9,16 @@ from oracles import all_states
 
 
 @pytest.mark.skipif(checkout() is None, reason="needs the README of a checkout")
-def test_the_readme_example_draws_from_the_posterior(capsys):
+@pytest.mark.parametrize("page", ["README.md", "docs/own-reward.md"])
+def test_the_readme_example_draws_from_the_posterior(page, capsys):
     """All 4^6 states: the mean reward within 2 %, each number of equal neighbours within 4.5
     standard errors and 0.03 of the enumerated law."""
-    text = (checkout() / "README.md").read_text()
+    text = (checkout() / page).read_text()
     snippets = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (snippet,) = [s for s in snippets if "SplitGibbs" in s]
     assert len([line for line in snippet.splitlines() if line]) <= 15
     scope = {}
-    exec(compile(snippet, "README.md", "exec"), scope)
+    exec(compile(snippet, page, "exec"), scope)
     samples, reward = scope["draws"].samples, scope["reward"]
     assert capsys.readouterr().out.startswith("torch.Size([2000, 6]) 120")
     states = all_states(4, 6)

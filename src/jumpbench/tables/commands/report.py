@@ -3,23 +3,20 @@
 import os
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
 from jumpbench.names import one_line
 from jumpbench.paths import reproduce_dir, suite_root
-from jumpbench.tables.commands.overview import COSTS, cost_of
+from jumpbench.tables.commands import pages
 from jumpbench.tables.commands.recorded import (
     command_of,
     how_to_draw,
     place_for_record,
     read_record,
     recorded_file,
-    recorded_scales,
     recorded_view,
-    summary,
     write_record,
 )
 from jumpbench.tables.commands.recordpictures import (
@@ -31,15 +28,14 @@ from jumpbench.tables.commands.recordpictures import (
 from jumpbench.tables.commands.reproduction import Reproduction
 from jumpbench.tables.language.schema import FILE as SCHEMA
 from jumpbench.tables.language.schema import schema_text
-from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.grid import Selection
 from jumpbench.tables.views.captions import caption
 from jumpbench.tables.views.render import as_markdown, to_markdown
-from jumpbench.tables.views.wording import made_by, older_runs, state
+from jumpbench.tables.views.wording import made_by, older_runs
 
 _MARKED = re.compile(r"(<!-- (\S+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
-RESULTS = "RESULTS.md"
 
 
 def record(table_id: str, selection: Selection) -> Path:
@@ -80,12 +76,13 @@ def record(table_id: str, selection: Selection) -> Path:
 
 
 def readmes() -> list[Path]:
-    """Renew the generated parts of the pages in ``reproduce/`` and of the README above it.
+    """Renew the generated parts of the pages in ``reproduce/``, and of README and docs beside it.
 
-    ``RESULTS.md`` of each paper holds its recorded tables, whole. Between markers stand, in
-    README files, ``<!-- tables -->`` (all tables with what is recorded), ``<!-- results -->``
-    (a summary of the folder's paper with links), and ``<!-- result:SLUG/TABLE.SCALE -->`` (one
-    recorded table). With ``JUMPBENCH_REPRODUCE`` these are the files in and beside that folder.
+    ``RESULTS.md`` of each paper holds its recorded tables, whole. Between markers stand
+    ``<!-- papers -->`` (one line a paper), ``<!-- tables -->`` (all tables with what is recorded),
+    ``<!-- results -->`` (a summary of the folder's paper with links), and
+    ``<!-- result:SLUG/TABLE.SCALE -->`` (one recorded table). With ``JUMPBENCH_REPRODUCE`` these
+    are the files in and beside that folder.
     """
     changed = []
     folder = reproduce_dir()
@@ -93,10 +90,11 @@ def readmes() -> list[Path]:
         raise UserError("pages are renewed in a checkout, or with JUMPBENCH_REPRODUCE")
     if folder == suite_root() / "reproduce" and _renewed(folder / SCHEMA, schema_text()):
         changed.append(folder / SCHEMA)
-    for slug in sorted({table_id.split("/")[0] for table_id in _of_the_pages()}):
-        if (text := _results(slug)) and _renewed(folder / slug / RESULTS, text):
-            changed.append(folder / slug / RESULTS)
-    for path in (folder.parent / "README.md", *sorted(folder.glob("*/README.md"))):
+    for slug in pages.papers():
+        if (text := _results(slug)) and _renewed(folder / slug / pages.RESULTS, text):
+            changed.append(folder / slug / pages.RESULTS)
+    above = (folder.parent / "README.md", folder.parent / pages.LIST)
+    for path in (*above, *sorted(folder.glob("*/README.md"))):
         if not path.is_file():
             continue
         old = path.read_text(encoding="utf-8")
@@ -109,11 +107,6 @@ def readmes() -> list[Path]:
     return changed
 
 
-def _of_the_pages() -> list[str]:
-    """Tables whose files lie where the pages do."""
-    return [name for name in available() if (reproduce_dir() / f"{name}.yaml").is_file()]
-
-
 def _renewed(path: Path, text: str) -> bool:
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return False
@@ -124,9 +117,11 @@ def _renewed(path: Path, text: str) -> bool:
 def _content(marker: str, folder: Path) -> str:
     """What stands behind a marker of the page in a folder."""
     if marker == "tables":
-        return _table_list()
+        return pages.table_list(folder)
+    if marker == "papers":
+        return pages.paper_list(folder)
     if marker == "results":
-        return _summaries(folder.name) or "Nothing is recorded yet.\n"
+        return pages.summaries(folder.name) or "Nothing is recorded yet.\n"
     if marker.startswith("result:"):
         table_id, scale = marker.removeprefix("result:").rsplit(".", 1)
         if not recorded_file(table_id, scale).is_file():
@@ -135,18 +130,13 @@ def _content(marker: str, folder: Path) -> str:
     raise UserError(f"unknown marker '<!-- {marker} -->' in a README")
 
 
-def _each_record(slug: str, write: Callable[[Table, str], str]) -> list[str]:
-    ids = [table_id for table_id in _of_the_pages() if table_id.startswith(f"{slug}/")]
-    return [write(load(table_id), s) for table_id in ids for s in recorded_scales(table_id)]
-
-
 def _results(slug: str) -> str:
     """The page of all recorded tables of a paper, empty if there is none."""
     folder = reproduce_dir() / slug
-    texts = _each_record(slug, lambda table, scale: _recorded(table, scale, folder))
+    texts = pages.each_record(slug, lambda table, scale: _recorded(table, scale, folder))
     head = (
         f"# Recorded results: {slug}\n\nGenerated by `jumpbench report --readme` from "
-        "`results/*.json`; how numbers are judged is in the main README.\n\n"
+        "`results/*.json`; how numbers are judged: docs/reading-a-cell.md.\n\n"
     )
     return head + "\n".join(texts) if texts else ""
 
@@ -164,48 +154,6 @@ def _recorded(table: Table, scale: str, folder: Path) -> str:
     view = recorded_view(table, content)
     made = as_markdown(made_by(view))
     tail = f"Regenerate with `{one_line(command_of(table, content))}`. {made}.\n"
-    return f'<a id="{_anchor(table.id, scale)}"></a>\n\n{to_markdown(view, 2)}\n{pictures}{tail}'
-
-
-def _anchor(table_id: str, scale: str) -> str:
-    return f"{table_id.split('/')[1]}-{scale}"
-
-
-def _summaries(slug: str) -> str:
-    """A few lines for each recorded table: counts, claims that were judged, and a link."""
-
-    def one(table: Table, scale: str) -> str:
-        view = recorded_view(table, read_record(table.id, scale))
-        link = f"{RESULTS}#{_anchor(table.id, scale)}"
-        lines = [f"- [{as_markdown(view.title)}]({link}), {scale}: {summary(view)}."]
-        for claim in view.claims:
-            if claim["holds"] is not None:
-                printed = f" (in print: {claim['in_print']})" if claim.get("in_print") else ""
-                lines.append(f"  - **{state(claim)}**: {as_markdown(claim['text'] + printed)}")
-        return "\n".join(lines) + "\n"
-
-    return "".join(_each_record(slug, one))
-
-
-def _table_list() -> str:
-    """Every table with its records, by what a reader may take them for."""
-    kinds = ("paper setting", "own setting", "medium", "miniature")
-    lines = [
-        "| table | what it shows | cost | data | " + " | ".join(kinds) + " |",
-        "|---" * (4 + len(kinds)) + "|",
-    ]
-    for table_id in _of_the_pages():
-        table = load(table_id)
-        by_kind: dict[str, list[str]] = {}
-        for scale in recorded_scales(table_id):
-            view = recorded_view(table, read_record(table_id, scale))
-            link = f"reproduce/{table.slug}/{RESULTS}#{_anchor(table_id, scale)}"
-            text = f"[{scale}]({link}): {summary(view)}"
-            by_kind.setdefault(view.scale.kind, []).append(text)
-        lines.append(
-            f"| `{table_id}` | {as_markdown(table.title)} | {cost_of(table.cost)} | "
-            f"{', '.join(table.data) or 'none'} | "
-            + " | ".join("<br>".join(by_kind.get(kind, ["–"])) for kind in kinds)
-            + " |"
-        )
-    return "\n".join(lines) + f"\n\n{COSTS[0].upper()}{COSTS[1:]}.\n"
+    return (
+        f'<a id="{pages.anchor(table.id, scale)}"></a>\n\n{to_markdown(view, 2)}\n{pictures}{tail}'
+    )

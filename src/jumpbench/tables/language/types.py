@@ -1,8 +1,8 @@
 """A table file (``reproduce/SLUG/TABLE.yaml``) as a checked, immutable object.
 
 A file names the published numbers, the grid of runs (rows x columns), what each scale changes,
-and the paper's claims. ``reproduce/TABLES.md`` is the reference of the language with the order in
-which overrides apply; :mod:`jumpbench.tables.language.spec` reads and checks files.
+and the paper's claims. ``docs/table-language.md`` is the reference of the language with the order
+in which overrides apply; :mod:`jumpbench.tables.language.spec` reads and checks files.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,0 +1,202 @@
+"""What stands between the markers of the pages: lists and summaries of recorded tables."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from jumpbench.errors import UserError
+from jumpbench.paths import reproduce_dir
+from jumpbench.tables.commands.overview import COSTS, cost_of
+from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view, summary
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.language.types import Table
+from jumpbench.tables.views.layout import View
+from jumpbench.tables.views.render import as_markdown
+from jumpbench.tables.views.wording import state
+
+RESULTS = "RESULTS.md"
+LIST = Path("docs") / "tables.md"
+"""The page of all tables, beside the folder of the table files."""
+_IN_PRINT = re.compile(r"((?:Conference )?)(Table|Figure)s? ([^:]+): ")
+
+
+def tables_of_the_pages(slug: str = "") -> list[str]:
+    """Tables (of one paper) whose files lie where the pages do."""
+    ids = [name for name in available() if (reproduce_dir() / f"{name}.yaml").is_file()]
+    return [name for name in ids if not slug or name.startswith(f"{slug}/")]
+
+
+def papers() -> list[str]:
+    """The papers of these tables, by the names of their folders."""
+    return sorted({name.split("/")[0] for name in tables_of_the_pages()})
+
+
+def anchor(table_id: str, scale: str) -> str:
+    return f"{table_id.split('/')[1]}-{scale}"
+
+
+def each_record(slug: str, write: Callable[[Table, str], str]) -> list[str]:
+    return [
+        write(load(name), s) for name in tables_of_the_pages(slug) for s in recorded_scales(name)
+    ]
+
+
+def summaries(slug: str) -> str:
+    """A few lines for each recorded table: counts, claims that were judged, and a link."""
+
+    def one(table: Table, scale: str) -> str:
+        view = recorded_view(table, read_record(table.id, scale))
+        link = f"{RESULTS}#{anchor(table.id, scale)}"
+        lines = [f"- [{as_markdown(view.title)}]({link}), {scale}: {summary(view)}."]
+        for claim in view.claims:
+            if claim["holds"] is not None:
+                printed = f" (in print: {claim['in_print']})" if claim.get("in_print") else ""
+                lines.append(f"  - **{state(claim)}**: {as_markdown(claim['text'] + printed)}")
+        return "\n".join(lines) + "\n"
+
+    return "".join(each_record(slug, one))
+
+
+def table_list(folder: Path) -> str:
+    """Every table with its records, by what a reader may take them for, for a page in a folder."""
+    kinds = ("paper setting", "own setting", "medium", "miniature")
+    lines = [
+        "| table | what it shows | cost | data | " + " | ".join(kinds) + " |",
+        "|---" * (4 + len(kinds)) + "|",
+    ]
+    for table_id in tables_of_the_pages():
+        table = load(table_id)
+        by_kind: dict[str, list[str]] = {}
+        for scale in recorded_scales(table_id):
+            view = recorded_view(table, read_record(table_id, scale))
+            link = f"{_place(table.slug, RESULTS, folder)}#{anchor(table_id, scale)}"
+            text = f"[{scale}]({link}): {summary(view)}"
+            by_kind.setdefault(view.scale.kind, []).append(text)
+        lines.append(
+            f"| `{table_id}` | {as_markdown(table.title)} | {cost_of(table.cost)} | "
+            f"{', '.join(table.data) or 'none'} | "
+            + " | ".join("<br>".join(by_kind.get(kind, ["–"])) for kind in kinds)
+            + " |"
+        )
+    return "\n".join(lines) + f"\n\n{COSTS[0].upper()}{COSTS[1:]}.\n"
+
+
+def paper_list(folder: Path) -> str:
+    """One line a paper: name and subject from its README, tables, and what the records say."""
+    lines = ["| paper | what it does | tables and figures | where we agree, and where not |"]
+    lines.append("|---" * 4 + "|")
+    for slug in papers():
+        name, subject = _introduced(slug)
+        link = f"[{name}]({_place(slug, 'README.md', folder)})"
+        lines.append(f"| {link} | {subject} | {_in_print(slug)} | {_agreement(slug)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _place(slug: str, page: str, folder: Path) -> str:
+    return Path(os.path.relpath(reproduce_dir() / slug / page, folder)).as_posix()
+
+
+def _introduced(slug: str) -> tuple[str, str]:
+    """Name and subject of a paper: its README's heading up to a colon, and its first paragraph.
+
+    Raises:
+        UserError: the page has none of them.
+    """
+    path = reproduce_dir() / slug / "README.md"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    found = re.match(r"# ([^\n:(]+)[^\n]*\n\n([^#<|`\n][^\n]*(?:\n[^\n]+)*)", text)
+    if found is None:
+        raise UserError(f"{path} must begin with '# NAME', an empty line and a sentence")
+    return found[1].strip(), " ".join(found[2].split())
+
+
+def _in_print(slug: str) -> str:
+    """``Tables 1 to 3; Figures 1, 3, 5 to 13; 2 of our own``."""
+    numbers: dict[str, set[tuple[int, str]]] = {}
+    own = 0
+    for table_id in tables_of_the_pages(slug):
+        printed = _IN_PRINT.match(load(table_id).title)
+        if printed is None:
+            own += 1
+        else:
+            numbers.setdefault(f"{printed[1]}{printed[2]}", set()).update(_numbers(printed[3]))
+    parts = [
+        f"{_s(len(numbers[kind]), kind)} {_listed(numbers[kind])}"
+        for kind in sorted(numbers, reverse=True)
+    ]
+    return "; ".join([*parts, *([f"{own} of our own"] if own else [])])
+
+
+def _numbers(text: str) -> Iterator[tuple[int, str]]:
+    """``1, 3 and 5 to 7``, ``2a`` as numbers, each with its letter."""
+    for first, letter, last in re.findall(r"(\d+)([a-z]?)(?: to (\d+))?", text):
+        yield from ((n, letter) for n in range(int(first), int(last or first) + 1))
+
+
+def _listed(numbers: set[tuple[int, str]]) -> str:
+    """Numbers in order; three or more that follow one another as ``5 to 7``."""
+    runs: list[list[tuple[int, str]]] = []
+    for n, letter in sorted(numbers):
+        if runs and (n - 1, letter) == runs[-1][-1]:
+            runs[-1].append((n, letter))
+        else:
+            runs.append([(n, letter)])
+    words: list[str] = []
+    for run in runs:
+        names = [f"{n}{letter}" for n, letter in run]
+        words += [f"{names[0]} to {names[-1]}"] if len(names) > 2 else names
+    return ", ".join(words)
+
+
+def _agreement(slug: str) -> str:
+    """What the records of a paper decide, in a few sentences; of each table its largest scale."""
+    printed: list[View] = []  # tables of the paper
+    ours: list[View] = []
+    total = 0
+    for table_id in tables_of_the_pages(slug):
+        own = _IN_PRINT.match(load(table_id).title) is None
+        total += not own
+        (ours if own else printed).extend(_deciding(table_id))
+    if printed:
+        asked = [cell for view in printed for cell in view.cells if cell.asked and not cell.fact]
+        measured = sum(cell.status == "measured" for cell in asked)
+        text = f"{len(printed)} of {total} in the paper's setting, {measured} of {len(asked)} cells"
+    else:
+        text = f"none of {total} in the paper's setting so far"
+    verdicts = [cell.verdict for view in printed for cell in view.cells if cell.verdict]
+    words = {"match": ("agrees", "agree"), "better": ("is better", "are better"),
+             "worse": ("is worse", "are worse")}  # fmt: skip
+    parts = [text]
+    if counts := _counted(verdicts, words):
+        parts.append(f"of the printed numbers {counts}")
+    if claims := _claims(printed):
+        parts.append(f"of its claims {claims}")
+    if checks := _claims(ours):
+        parts.append(f"of our own checks {checks}")
+    return "; ".join(parts)
+
+
+def _deciding(table_id: str) -> list[View]:
+    """The record of a table in the paper's setting or one that decides, of the largest scale."""
+    table = load(table_id)
+    views = (recorded_view(table, read_record(table_id, s)) for s in recorded_scales(table_id))
+    kinds = ("paper setting", "own setting")
+    return [view for view in views if view.scale.kind in kinds][-1:]
+
+
+def _claims(views: list[View]) -> str:
+    words = {
+        "holds": ("holds", "hold"), "fails": ("fails", "fail"), "open": ("is open", "are open"),
+    }  # fmt: skip
+    return _counted([state(claim) for view in views for claim in view.claims], words)
+
+
+def _counted(states: list[str], words: dict[str, tuple[str, str]]) -> str:
+    """``2 hold, 1 fails``: how often each word was said, of those that are asked for."""
+    counts = [(states.count(name), one, many) for name, (one, many) in words.items()]
+    return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts if n)
+
+
+def _s(count: int, word: str) -> str:
+    return word if count == 1 else f"{word}s"
