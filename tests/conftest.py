@@ -1,6 +1,7 @@
 """Fixtures of all tests."""
 
 import gc
+import os
 
 import pytest
 import torch
@@ -9,6 +10,23 @@ from support import needs_data  # noqa: F401 - found here too
 
 # Tests are small: one thread is as fast as two, and does not crawl on a machine that is busy.
 torch.set_num_threads(1)
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of their children too
+
+
+def pytest_collection_modifyitems(items):
+    """Each process of ``-n N --dist worksteal`` begins with its share of the slow tests, whole
+    files of them: what an idle one takes over from another's end is then quick."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 0))
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    quick = [item for item in items if not item.get_closest_marker("slow")]
+    files = list(dict.fromkeys(item.path for item in slow))
+    ordered = []
+    for worker in range(workers):  # their shares are of equal length, in order
+        length = (len(items) - len(ordered)) // (workers - worker)
+        share = [item for item in slow if item.path in files[worker::workers]]
+        ordered += share
+        ordered += [quick.pop(0) for _ in range(min(len(quick), length - len(share)))]
+    items[:] = (ordered + quick) if workers else items
 
 
 def pytest_collection_finish(session):
