@@ -91,7 +91,7 @@ def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]
     may stand for an option (:mod:`~jumpbench.tables.planning.ownchoices`).
     """
     parsed = [_single(experiment, text) for text in overrides]
-    groups = [o for o in parsed if _chooses_group(o)]
+    groups = [o for o in parsed if chooses_group(o)]
     classes = ownchoices.classes(groups)
     named = tuple(o.input_line for o in groups if o.key_or_group not in classes)
     config = plain_copy(_composed_groups(experiment, named))
@@ -106,7 +106,7 @@ def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]
             parent = functools.reduce(_mapping_at, above, config)
             parent[last] = plain_copy(value)
     for override in parsed:
-        if not _chooses_group(override):
+        if not chooses_group(override):
             config = with_value(experiment, config, override)
     return config
 
@@ -121,7 +121,7 @@ def fitting(
         UserError: as :func:`composed`.
     """
     parsed = {text: _single(experiment, text) for text in (*stated, *typed)}
-    groups = [o for text in (*stated, *typed) if _chooses_group(o := parsed[text])]
+    groups = [o for text in (*stated, *typed) if chooses_group(o := parsed[text])]
     own = [*ownchoices.classes(groups), *ownchoices.own_options(groups)]
     if not own:
         return [*stated, *typed], []
@@ -129,7 +129,7 @@ def fitting(
     kept, notes = [], []
     for text in stated:
         override = parsed[text]
-        inside = None if _chooses_group(override) else override.key_or_group
+        inside = None if chooses_group(override) else override.key_or_group
         if inside and (name := ownchoices.not_taken(inside, config, own)):
             notes.append(f"{text} is not applied: {name} has no such argument")
         else:
@@ -156,8 +156,14 @@ def forget() -> None:
 _PARTS_OF_AN_APPLICATION = (
     "help", "hydra_help", "hydra_logging", "job_logging", "launcher", "output", "sweeper",
 )  # fmt: skip
-_NO_APPLICATION = [f"~hydra/{group}" for group in _PARTS_OF_AN_APPLICATION]
+NO_APPLICATION = [f"~hydra/{group}" for group in _PARTS_OF_AN_APPLICATION]
 """What Hydra sets up for a program that it starts; a composition leaves it out in the end."""
+
+
+def register_folders() -> None:
+    """Have Hydra read our folders of configuration, and one's own before them."""
+    for plugin in (ConfFolder, ConfFolders):
+        Plugins.instance().register(plugin)
 
 
 @functools.cache
@@ -167,10 +173,9 @@ def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]
     chosen = [f"experiment={experiment}", *groups]
 
     def by_hydra() -> DictConfig:
-        for plugin in (ConfFolder, ConfFolders):
-            Plugins.instance().register(plugin)
+        register_folders()
         with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
-            return compose("run", overrides=[*chosen, *_NO_APPLICATION])
+            return compose("run", overrides=[*chosen, *NO_APPLICATION])
 
     try:
         return composition_cache.kept(by_hydra, conf_dirs(), chosen)
@@ -220,5 +225,6 @@ def _is_group(name: str) -> bool:
     return any(os.path.isdir(root / name) for root in conf_dirs())
 
 
-def _chooses_group(override: Override) -> bool:
+def chooses_group(override: Override) -> bool:
+    """Whether an override is part of the composition, and no value set in its result."""
     return override.package is not None or _is_group(override.key_or_group)
