@@ -3,7 +3,7 @@
 import json
 
 from jumpbench.cli.main import main
-from jumpbench.tables.commands.run_seconds import duration
+from jumpbench.tables.commands.run_seconds import Estimate, duration
 
 
 def test_a_plan_counts_runs_and_estimates_from_the_record(project, capsys):
@@ -37,6 +37,13 @@ def test_several_tables_say_first_how_long_they_take(project, capsys):
     assert shown.err.startswith("1 run to make; about ")
     assert "for 1 run one after the other" in shown.err and "is not recorded" not in shown.err
     assert "error: toy/broken: " in shown.err and "done 1/1" in shown.err
+
+
+def test_of_many_rows_that_are_not_recorded_some_are_named():
+    names = {str(k): f"row {k}" for k in range(9)}
+    assert Estimate(unknown=names).sentence().endswith("row 5 (1) and 3 more")
+    del names["8"], names["7"], names["6"]
+    assert Estimate(unknown=names).sentence().endswith("row 4 (1), row 5 (1)")
 
 
 def test_experiments_are_listed_with_what_they_are(project, capsys):

@@ -2,9 +2,14 @@
 
 import contextlib
 import sys
+from typing import TYPE_CHECKING
 
 from jumpbench.cli.commandline import Command, Given
 from jumpbench.errors import UserError, printable
+
+if TYPE_CHECKING:
+    from jumpbench.tables.launchers import Launcher
+    from jumpbench.tables.planning.grid import Selection
 
 
 def _tables(given: Given) -> list[str]:
@@ -23,7 +28,7 @@ def _tables(given: Given) -> list[str]:
     return list(found)
 
 
-def _selection(given: Given):
+def _selection(given: Given) -> "Selection":
     from jumpbench.tables.planning.grid import Selection
 
     keys = given.keys
@@ -33,7 +38,7 @@ def _selection(given: Given):
     )  # fmt: skip
 
 
-def _launcher(given: Given):
+def _launcher(given: Given) -> "Launcher":
     from jumpbench.tables.launchers import launcher
 
     return launcher(given.keys.get("launcher", "serial"), given.options)

@@ -5,6 +5,7 @@ other is asked for ``log_prob`` at the changed states.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -92,12 +93,12 @@ class Conditionals:
 
     def __init__(self, target: DiscreteTarget, x: Tensor) -> None:
         self.target = target
-        self.own = getattr(target, "site_log_ratios", None)
+        self.own: Any = getattr(target, "site_log_ratios", None)
         self.current = None if self.own is not None else target.log_prob(x)
 
     def __call__(self, x: Tensor, site: Tensor) -> Tensor:
         """x (B, D), site (B,) -> (B, N), 0 at the current symbols."""
-        if self.own is not None:
+        if self.current is None:
             return self.own(x, site)
         others = self.target.n_states - 1
         shift = torch.arange(1, others + 1, device=x.device)

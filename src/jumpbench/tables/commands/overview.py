@@ -143,7 +143,7 @@ def print_status(table_id: str, selection: Selection, as_json: bool = False) -> 
             if place not in used.setdefault(run.hash, []):
                 used[run.hash].append(place)
     states = [state_of(run) for run in runs]
-    listed = [
+    listed: list[dict[str, Any]] = [
         {"run": run.id, "seed": run.seed, "fills": used.get(run.hash, []),
          "state": state, "why": why, "folder": str(run.folder)}
         for run, (state, why) in zip(runs, states, strict=True)

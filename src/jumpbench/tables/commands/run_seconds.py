@@ -78,6 +78,10 @@ def steps_of(run: Run) -> int | None:
     return steps if isinstance(steps, int) and steps > 0 else None
 
 
+SHOWN = 6
+"""So many rows of which nothing is recorded are named."""
+
+
 @dataclass
 class Estimate:
     """Seconds of runs by hash; of those about which nothing is recorded, the row."""
@@ -104,8 +108,11 @@ class Estimate:
             )
         if self.unknown:
             rows = Counter(self.unknown.values())
-            words = ", ".join(f"{row} ({count})" for row, count in rows.items())
-            parts.append(f"how long these rows take is not recorded: {words}")
+            words = [f"{row} ({count})" for row, count in rows.items()]
+            shown = ", ".join(words[:SHOWN]) + f" and {len(words) - SHOWN} more" * (
+                len(words) > SHOWN
+            )
+            parts.append(f"how long these rows take is not recorded: {shown}")
         return "; ".join(parts)
 
 

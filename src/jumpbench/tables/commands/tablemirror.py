@@ -32,7 +32,7 @@ def mirror_table(
 
     name = f"{content['table']}@{folder.name}"
     titles = {"name": name, "job_type": "table", **place_of(content["table"], content["scale"])}
-    logger = opened({**titles, **wanted}, folder, _id(name))
+    logger: Any = opened({**titles, **wanted}, folder, _id(name))
     logger.log_hyperparams({"title": title, **{k: content[k] for k in _SAID if k in content}})
     logger.log_table("cells", list(COLUMNS), rows(content["cells"], heads))
     pictures = sorted((folder / "figures").glob("*.png"))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any
 
@@ -75,7 +75,8 @@ def read(entry: GridCell, run: Run, records: Records) -> Reading:
     samples = _number(metrics.get("n_samples", 0))
     if samples is None or not math.isfinite(samples) or samples < 0:
         return Reading(status="failed", why=f"{file}: 'n_samples' is no count; {_REMEDY}")
-    beside, remark = {}, None
+    beside: dict[str, Any] = {}
+    remark = None
     for key in ("perfect", "sample_std", "error"):
         if (name := getattr(metric, key)) and name in metrics:
             further = _number(metrics[name])
@@ -84,7 +85,8 @@ def read(entry: GridCell, run: Run, records: Records) -> Reading:
             else:
                 beside[key] = further * metric.factor
     value = Value(run.seed, number * metric.factor, run.id)
-    return Reading(value, samples=int(samples) or None, status="measured", remark=remark, **beside)
+    whole = Reading(value, samples=int(samples) or None, status="measured", remark=remark)
+    return replace(whole, **beside)
 
 
 _REMEDY = "delete it and call again"
@@ -104,7 +106,7 @@ def _cell(table: Table, entry: GridCell, records: Records, compare: bool) -> Cel
     row, metric = entry.row, entry.metric
     published = table.published_number(row.name, entry.column.name, metric.name)
     paper, paper_std = table.paper(row.name, entry.column.name, metric.name)
-    base = {
+    base: dict[str, Any] = {
         "row": row.name, "column": entry.column.name, "metric": metric.name,
         "paper": paper, "paper_std": paper_std, "asked": entry.asked, "fact": metric.fact,
     }  # fmt: skip

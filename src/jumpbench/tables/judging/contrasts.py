@@ -122,13 +122,13 @@ class _Builder:
                 weight = (k - centre) / norm * (1.0 if lower else -1.0)
                 terms.append((weight, self.source(at.row, column, metric)))
                 terms.append((-weight, self.source(at.behind, column, metric)))
-            terms = tuple(term for term in terms if term[0])
-            contrast = Contrast(terms, 0.0, "")
+            weighted = tuple(term for term in terms if term[0])
+            contrast = Contrast(weighted, 0.0, "")
             slope = "" if contrast.lacking else f": {significant(contrast.gap, 3)} a column"
             first, last = self.heads.column(columns[0]), self.heads.column(columns[-1])
             words = f"{self.heads.row(at.row)} falls behind {self.heads.row(at.behind)} "
             words += f"from {first} to {last}"
-            yield Contrast(terms, 0.0, f"{words} ({metric}){slope}")
+            yield Contrast(weighted, 0.0, f"{words} ({metric}){slope}")
 
     def _side(self, side: Place | float) -> tuple[Estimate, str]:
         if isinstance(side, Place):

@@ -1,5 +1,6 @@
 """A mistake in a table file, told in the words of the file: the place, what is wrong, what fits."""
 
+from dataclasses import fields
 from typing import Any
 
 from pydantic import ValidationError
@@ -58,7 +59,7 @@ def _known(loc: tuple[str | int, ...]) -> str:
     kind = Table if len(loc) == 1 else kinds.get(str(loc[0])) if len(loc) == 3 else None
     if kind is None:
         return ""
-    names = [name for name in kind.__dataclass_fields__ if name not in GIVEN]
+    names = [field.name for field in fields(kind) if field.name not in GIVEN]
     return "; known: " + ", ".join(names)
 
 

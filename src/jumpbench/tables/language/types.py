@@ -237,7 +237,7 @@ class Table:
     def deciding(self, claim: Claim) -> Mapping[str, str]:
         """The scales that can decide a claim, with the reason: see :class:`Claim`."""
         if claim.scales or claim.check is None:
-            return claim.scales
+            return {str(name): why for name, why in claim.scales.items()}
         return {
             name: PAPERS if scale.compared else OWN
             for name, scale in self.scales.items()

@@ -125,7 +125,7 @@ def fitting(
     own = [*ownchoices.classes(groups), *ownchoices.own_options(groups)]
     if not own:
         return [*stated, *typed], []
-    config = composed(experiment, [o.input_line for o in groups])
+    config = composed(experiment, [str(o.input_line) for o in groups])
     kept, notes = [], []
     for text in stated:
         override = parsed[text]

@@ -113,7 +113,7 @@ class SaveCheckpoints(Checkpoint):
         step, self._step = self._step, trainer.global_step
         if step == self._step or not self._is_due(trainer):  # accumulated gradients are no step
             return
-        loop = trainer.fit_loop
+        loop: Any = trainer.fit_loop
         if loop.epoch_loop._should_check_val_fx(loop._data_fetcher):
             self._waits = True
         else:

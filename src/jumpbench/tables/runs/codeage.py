@@ -150,8 +150,10 @@ def _syntax(text: str, renamed: Mapping[str, str]) -> str:
 
 
 class _Deeds(ast.NodeTransformer):
-    """Leaves out statements that are a string alone (docstrings) and the types of arguments; modules
-    of this package get their present names."""
+    """Leaves out statements that are a string alone (docstrings) and the types of arguments.
+
+    Modules of this package get their present names.
+    """
 
     def __init__(self, renamed: Mapping[str, str]) -> None:
         self._renamed = renamed

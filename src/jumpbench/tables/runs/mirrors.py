@@ -8,7 +8,7 @@ import logging
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
@@ -60,7 +60,7 @@ def opened(wanted: dict[str, Any], folder: Path, name: str) -> Logger:
         try:
             online = {"resume": "allow", **wanted}
             logger = _made(online, folder, name)
-            _ = logger.experiment
+            _ = cast(Any, logger).experiment
             return logger
         except Error as error:
             line = " ".join(str(error).split())[:200]
@@ -120,8 +120,9 @@ def close(loggers: list[Logger]) -> None:
     """End the mirrors, so that the next run of this process starts its own."""
     for logger in loggers:
         logger.finalize("success")
-        if hasattr(logger.experiment, "finish"):
-            logger.experiment.finish()
+        experiment: Any = getattr(logger, "experiment", None)
+        if hasattr(experiment, "finish"):
+            experiment.finish()
 
 
 @rank_zero_only

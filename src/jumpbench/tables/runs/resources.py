@@ -47,7 +47,7 @@ class Resources:
         known = ("cpus", "gpus", "memory_gb", "gpu_memory_gb", "minutes")
         if unknown := set(asked) - set(known):
             raise no_such("resource", sorted(map(str, unknown))[0], known)
-        given = {key: _number(key, value) for key, value in asked.items() if value is not None}
+        given: dict[str, Any] = {k: _number(k, v) for k, v in asked.items() if v is not None}
         trainer = config.get("trainer") or {}
         devices = _devices(trainer)
         accelerator = str(trainer.get("accelerator", "auto"))
@@ -55,8 +55,8 @@ class Resources:
             given["gpus"] = devices if accelerator in _GPU else 0
         if "gpu_memory_gb" in given and given.get("gpus", 0) > 1:
             raise UserError("resources.gpu_memory_gb is for a part of one GPU; leave out gpus=")
-        whole = {key: int(given.pop(key)) for key in ("cpus", "gpus") if key in given}
-        return Resources(**whole, **given, devices=devices, machines=machines(trainer))
+        given |= {key: int(given[key]) for key in ("cpus", "gpus") if key in given}
+        return Resources(**given, devices=devices, machines=machines(trainer))
 
 
 def time_limit(config: dict[str, Any]) -> float | None:

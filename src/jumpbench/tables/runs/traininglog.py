@@ -3,7 +3,7 @@
 import csv
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lightning import Callback, LightningModule, Trainer
 
@@ -33,7 +33,7 @@ class TrainingLog(Callback):
 
     def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
         self._batches += 1
-        if self._batches % trainer.log_every_n_steps == 0:
+        if self._batches % cast(Any, trainer).log_every_n_steps == 0:
             self._add(trainer, validation=False)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.views.figures import Filled
@@ -60,13 +60,15 @@ def _panel(
 ) -> None:
     from matplotlib import colormaps
 
-    colours = colormaps["tab20" if len(names) > 10 else "tab10"].colors
+    listed: Any = colormaps["tab20" if len(names) > 10 else "tab10"]
+    colours = listed.colors
     columns = [c for c in filled.columns if any(c in cells for cells in found.values())]
-    wide, numbers = 0.85 / len(names), []
+    wide = 0.85 / len(names)
+    numbers: list[float] = []
     for i, row in enumerate(names):
         cells = found.get(row, {})
         at = [columns.index(c) + (i - (len(names) - 1) / 2) * wide for c in cells]
-        heights = [cell.measured for cell in cells.values()]
+        heights = [cast(float, cell.measured) for cell in cells.values()]
         errors = [cell.std or cell.uncertainty or 0.0 for cell in cells.values()]
         axis.bar(
             at, heights, wide, yerr=errors, label=filled.row_head(row),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import Any
+from typing import Any, cast
 
 from jumpbench.paths import SWEEP
 from jumpbench.tables.judging.cells import Cell
@@ -29,7 +29,9 @@ class View:
     @property
     def scale(self) -> Scale:
         """The scale as the table file has it now; one that it lacks is a miniature."""
-        return self.table.scales.get(self.scale_name) or Scale(self.scale_name, decides=False)
+        return self.table.scales.get(self.scale_name) or Scale(
+            cast(Any, self.scale_name), decides=False
+        )
 
     @property
     def title(self) -> str:

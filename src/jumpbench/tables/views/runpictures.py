@@ -165,7 +165,7 @@ def _samples(run: Path) -> Any:
     from jumpbench.artifacts import load_artifacts
 
     try:
-        samples = load_artifacts(run).get("samples")
+        samples: Any = load_artifacts(run).get("samples")
     except (UserError, pickle.UnpicklingError, RuntimeError, OSError, ValueError, EOFError):
         return None
     return None if getattr(samples, "ndim", 0) < 2 or len(samples) == 0 else samples

@@ -52,7 +52,8 @@ def _name(axis: Any, named: Sequence[tuple[tuple[float, float], str]]) -> None:
     pixels = axis.transData.transform([at for at, _ in named])
     # A name nearer than this to another point would be read as its name.
     points = [Bbox.from_extents(u - 10, v - 10, u + 10, v + 10) for u, v in pixels]
-    frame, written = axis.get_window_extent(), []
+    frame = axis.get_window_extent()
+    written: list[Any] = []
     for k, (at, name) in enumerate(named):
         taken = [*points[:k], *points[k + 1 :], *written]
         texts = []

@@ -49,7 +49,7 @@ def kept(
     folder = _folder()
     path = folder / f"{key}.json" if folder else None
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        found = json.loads(path.read_text(encoding="utf-8")) if path else None
+        found: Any = json.loads(path.read_text(encoding="utf-8")) if path else None
         if (
             found["name"] == wanted
             and isinstance(found["config"], dict)

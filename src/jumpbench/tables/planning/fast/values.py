@@ -118,10 +118,10 @@ def _set(experiment: str, config: DictConfig, override: Override) -> None:
             OmegaConf.update(config, key, value, merge=True, force_add=True)
         else:
             _must_exist(config, key)
-            old = OmegaConf.to_container(parent, resolve=False)[last] if there else None
+            old = cast(Any, OmegaConf.to_container(parent, resolve=False))[last] if there else None
             if head != "trainer" and not is_of_kind(value, old):
                 what = f"{key} takes {_KINDS[type(old)]} (it is {old} without it)"
-                raise UserError(f"{override.input_line[:80]}: {what}")
+                raise UserError(f"{str(override.input_line)[:80]}: {what}")
             OmegaConf.update(config, key, value, merge=True)
     except UserError as error:
         raise UserError(f"experiment {experiment}: {error}") from None
