@@ -5,7 +5,7 @@ A definition is a class, a function or a constant at the top level of a module.
 
 import ast
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,12 +36,14 @@ class _Module:
 
 def definition(dotted: str) -> Definition | None:
     """What is called so; None for what no source in our folders defines (a library)."""
-    module, _, name = dotted.rpartition(".")
-    if not module or (parsed := _module(module)) is None:
-        return None
-    if name in parsed.definitions:
-        return parsed.definitions[name]
-    return definition(parsed.imports[name]) if name in parsed.imports else None
+    parts = dotted.split(".")
+    for i in range(len(parts) - 1, 0, -1):
+        if (module := _module(".".join(parts[:i]))) is not None:
+            name, *rest = parts[i:]
+            if name in module.imports:
+                return definition(".".join([module.imports[name], *rest]))
+            return module.definitions.get(name) if not rest else None
+    return None
 
 
 @functools.cache
@@ -52,48 +54,40 @@ def named_in(one: Definition) -> tuple[Definition, ...]:
 
 def named_by(module: str, node: ast.AST) -> Iterator[Definition]:
     """The definitions that a piece of a module's code names, each once."""
-    names = dict.fromkeys(
-        ast.unparse(n) for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute)
-    )
-    known, seen = _module(module), set()
-    for name in names if known else ():
-        head, dot, rest = name.partition(".")
-        if head in known.definitions and not dot:
-            found = known.definitions[head]
-        else:
-            found = definition(known.imports[head] + dot + rest) if head in known.imports else None
-        if found is not None and found.path not in seen and found.node is not node:
-            seen.add(found.path)
-            yield found
+    names = [ast.unparse(n) for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute)]
+    seen = {id(node)}
+    for name in dict.fromkeys(names):
+        one = definition(f"{module}.{name}")
+        if one is not None and id(one.node) not in seen:
+            seen.add(id(one.node))
+            yield one
 
 
-@functools.cache
-def layers(starts: Sequence[str]) -> tuple[tuple[Definition, ...], ...]:
+def layers(starts: Iterable[str]) -> Iterator[list[Definition]]:
     """The definitions of these names, then those that they name, then those that these name ..."""
-    layer = [one for name in starts if (one := definition(name))]
-    found, seen = [], {one.path for one in layer}
+    layer = [one for name in dict.fromkeys(starts) if (one := definition(name))]
+    seen = {one.path for one in layer}
     while layer:
-        found.append(tuple(layer))
-        below = [one for above in layer for one in named_in(above)]
-        layer = []
-        for one in below:
-            if one.path not in seen:
-                seen.add(one.path)
-                layer.append(one)
-    return tuple(found)
+        yield layer
+        below = {one.path: one for above in layer for one in named_in(above)}
+        layer = [one for path, one in below.items() if path not in seen]
+        seen |= set(below)
 
 
-@functools.cache
 def _module(name: str) -> _Module | None:
     root = Path(jumpbench.__file__).parents[1]
-    tops = [root] if name.partition(".")[0] == "jumpbench" else own_folders()
-    parts = name.split(".")
-    files = [f for top in tops for f in (
-        top.joinpath(*parts[:-1], f"{parts[-1]}.py"), top.joinpath(*parts, "__init__.py"))]  # fmt: skip
-    file = next((f for f in files if f.is_file()), None)
-    if file is None:
-        return None
-    definitions, imports = {}, {}
+    for top in [root] if name.partition(".")[0] == "jumpbench" else own_folders():
+        path = top.joinpath(*name.split("."))
+        for file in (path.with_suffix(".py"), path / "__init__.py"):
+            if file.is_file():
+                return _parsed(name, file, file.stat().st_mtime_ns)
+    return None
+
+
+@functools.cache
+def _parsed(name: str, file: Path, changed: int) -> _Module:
+    definitions: dict[str, Definition] = {}
+    imports: dict[str, str] = {}
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):
             above = name.split(".")[: -node.level] if node.level else []

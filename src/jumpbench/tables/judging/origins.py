@@ -16,7 +16,7 @@ from typing import Any
 from jumpbench.tables.judging.definitions import Definition, layers, named_by
 from jumpbench.tables.planning.constructors import targets
 
-_RUNS = ("jumpbench.tables.runs.execute.execute",)
+_RUNS = "jumpbench.tables.runs.execute.execute"
 STORED, MENTIONED, DOCUMENTED, FITTING = range(4)
 """How sure a name is: a key with a value, any other text, words of a docstring, a vague pattern."""
 
@@ -51,30 +51,40 @@ class _Name:
         return gaps is not None and kind == (self.kind if sure else FITTING)
 
 
-def origins(config: Mapping[str, Any], name: str) -> list[Origin]:
-    """The places that give the number ``name`` of a run its name, those that are as near and as
-    sure as each other; none if no source says it."""
-    judges, parts, methods = [], [], []
-    for place, node in targets({k: config.get(k) for k in ("evaluation", "method")}):
-        called = str(node["_target_"])
-        head = place.split(".")
-        is_judge = head[0] == "evaluation" or head[1:2] == ["evaluation"]
-        (judges if is_judge else methods if place == "method" else parts).append(called)
-    curve = "@" in name
-    order = (parts, judges, methods) if curve else (judges, methods, parts)
-    order = (_RUNS,) if name.startswith("run/") else order
-    base = name.partition("@")[0]
-    tries = [(kind, wanted) for kind in range(4) for wanted in dict.fromkeys((name, base))]
-    tries.append((STORED, base.partition("_")[2]))  # left_ess: of what has a prefix of its own
-    for kind, wanted in tries:
-        for starts in order:
-            around = layers(tuple(dict.fromkeys(starts)))
-            hits = [[h for one in layer for h in _hits(one, wanted, kind)] for layer in around]
-            if starts is judges and not any(hits[:1]):  # of several kinds of target one computes it
-                hits = [list(itertools.chain(*hits))]
-            if nearest := next(filter(None, hits), None):
-                return nearest
-    return []
+class Origins:
+    """Origins of the numbers of a run with this configuration."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._judges: list[str] = []
+        self._methods: list[str] = []
+        self._parts: list[str] = []
+        for place, node in targets({k: config.get(k) for k in ("evaluation", "method")}):
+            head = place.split(".")
+            judges = head[0] == "evaluation" or head[1:2] == ["evaluation"]
+            kind = self._judges if judges else self._methods if len(head) == 1 else self._parts
+            kind.append(str(node["_target_"]))
+
+    @functools.cached_property
+    def _around(self) -> list[list[list[Definition]]]:
+        return [list(layers(names)) for names in (self._judges, self._methods, self._parts)]
+
+    def of(self, name: str) -> list[Origin]:
+        """The places that give the number ``name`` its name, those that are as near and as sure as
+        each other; none if no source says it."""
+        judges, methods, parts = self._around
+        order = [parts, judges, methods] if "@" in name else [judges, methods, parts]
+        order = [list(layers([_RUNS]))] if name.startswith("run/") else order
+        base = name.partition("@")[0]
+        tries = [(kind, wanted) for kind in range(4) for wanted in dict.fromkeys((name, base))]
+        tries.append((STORED, base.partition("_")[2]))  # left_ess: the prefix is put on later
+        for kind, wanted in tries:
+            for around in order:
+                hits = [[h for one in layer for h in _hits(one, wanted, kind)] for layer in around]
+                if around is judges and not any(hits[:1]):  # one for each kind of target
+                    hits = [list(itertools.chain(*hits))]
+                if nearest := next(filter(None, hits), None):
+                    return nearest
+        return []
 
 
 def _hits(one: Definition, wanted: str, kind: int) -> Iterator[Origin]:
@@ -110,12 +120,10 @@ class _Reader(ast.NodeVisitor):
         if isinstance(key, ast.Name) and kind == STORED:  # a constant
             key = next((getattr(d.node, "value", None) for d in named_by(self._module, key)), None)
         text, pattern = "", isinstance(key, ast.JoinedStr)
-        if pattern:
-            parts = [p.value if isinstance(p, ast.Constant) else None for p in key.values]
-            said = "".join(filter(None, parts))
-            if not re.search("[a-z]", said):
-                return
-            text = "".join("(.*)" if p is None else re.escape(p) for p in parts)
+        if isinstance(key, ast.JoinedStr):
+            parts = [str(p.value) if isinstance(p, ast.Constant) else "" for p in key.values]
+            if re.search("[a-z]", "".join(parts)):
+                text = "".join(re.escape(p) or "(.*)" for p in parts)
         elif isinstance(key, ast.Constant) and isinstance(key.value, str):
             text = key.value
         if text:

@@ -14,10 +14,12 @@ from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
+from hydra.types import RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
@@ -149,6 +151,7 @@ def forget() -> None:
     composition_cache.forget()
     replaced_files.cache_clear()
     _composed_groups.cache_clear()
+    composed_files.cache_clear()
     _is_group.cache_clear()
     _known_experiments.cache_clear()
 
@@ -156,11 +159,11 @@ def forget() -> None:
 _PARTS_OF_AN_APPLICATION = (
     "help", "hydra_help", "hydra_logging", "job_logging", "launcher", "output", "sweeper",
 )  # fmt: skip
-NO_APPLICATION = [f"~hydra/{group}" for group in _PARTS_OF_AN_APPLICATION]
+_NO_APPLICATION = [f"~hydra/{group}" for group in _PARTS_OF_AN_APPLICATION]
 """What Hydra sets up for a program that it starts; a composition leaves it out in the end."""
 
 
-def register_folders() -> None:
+def _register_folders() -> None:
     """Have Hydra read our folders of configuration, and one's own before them."""
     for plugin in (ConfFolder, ConfFolders):
         Plugins.instance().register(plugin)
@@ -173,9 +176,9 @@ def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]
     chosen = [f"experiment={experiment}", *groups]
 
     def by_hydra() -> DictConfig:
-        register_folders()
+        _register_folders()
         with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
-            return compose("run", overrides=[*chosen, *NO_APPLICATION])
+            return compose("run", overrides=[*chosen, *_NO_APPLICATION])
 
     try:
         return composition_cache.kept(by_hydra, conf_dirs(), chosen)
@@ -185,6 +188,19 @@ def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]
         raise UserError(f"experiment {experiment}: {' '.join(str(error).split())}") from None
     except RecursionError:
         raise UserError(f"experiment {experiment}: a value contains itself (an alias)") from None
+
+
+@functools.cache
+def composed_files(experiment: str, groups: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The files that a composition is made of, in the order in which they are merged, each with
+    the dotted name of the node that its content goes to."""
+    _register_folders()
+    chosen = [f"experiment={experiment}", *groups, *_NO_APPLICATION]
+    with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
+        loader = GlobalHydra.instance().config_loader()
+        defaults = loader.compute_defaults_list("run", chosen, RunMode.RUN).defaults
+    named = [(f"{default.config_path}.yaml", default.package or "") for default in defaults]
+    return [(name, package) for name, package in named if not name.startswith("hydra/")]
 
 
 @functools.cache

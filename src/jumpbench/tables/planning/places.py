@@ -11,20 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hydra import initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
-from hydra.types import RunMode
 
 from jumpbench.paths import conf_dirs, suite_root
 from jumpbench.tables.planning import ownchoices
 from jumpbench.tables.planning.composition import (
-    NO_APPLICATION,
     chooses_group,
     composed,
+    composed_files,
     parsed_override,
-    register_folders,
 )
 from jumpbench.tables.planning.fast.formulas import node_of
+from jumpbench.tables.planning.scalefiles import expanded, scale_file
 
 Keys = tuple[str | int, ...]
 """Keys and list positions that lead to a node of a configuration."""
@@ -108,30 +105,52 @@ def _of_yaml(node: yaml.Node | None, file: Path, line: int = 1) -> Node:
     return Node(place)
 
 
+def of_file(file: Path) -> Node:
+    """Every key of a YAML file with its line."""
+    return _read(file, file.stat().st_mtime_ns)
+
+
 @functools.cache
-def of_file(file: Path, changed: int) -> Node:
-    """Every key of a YAML file (in the state of that time stamp) with its line."""
+def _read(file: Path, changed: int) -> Node:
     return _of_yaml(yaml.compose(file.read_text(encoding="utf-8")), file)
 
 
-@functools.cache
-def _of_files(experiment: str, groups: tuple[str, ...]) -> Node:
-    """What the files say that Hydra composes, in its order."""
-    register_folders()
-    overrides = [f"experiment={experiment}", *groups, *NO_APPLICATION]
-    with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
-        loader = GlobalHydra.instance().config_loader()
-        defaults = loader.compute_defaults_list("run", overrides, RunMode.RUN).defaults
-    whole = Node(Place(), {})
-    for default in defaults:
-        name = str(default.config_path)
-        if name.startswith("hydra/"):
+def of_scale(override: str, place: Place) -> list[tuple[str, Place]]:
+    """The overrides that one of a table stands for, each with its place: ``scale=NAME`` those of
+    its file, any other itself."""
+    texts = expanded([override])
+    if (file := scale_file(override)) is None:
+        return [(text, place) for text in texts]
+    lines = _flat(of_file(file), "")
+    return [(text, lines[_bare(text.partition("=")[0])]) for text in texts]
+
+
+def _flat(node: Node, above: str) -> dict[str, Place]:
+    """Dotted keys of a scale file without ``+`` and ``~``, groups as they are called, and lines."""
+    lines: dict[str, Place] = {}
+    for key, inner in (node.inner or {}).items():
+        if above == "" and key == "defaults":
+            for entry in (inner.inner or {}).values():
+                lines |= {str(k).split("/", 1)[-1]: n.place for k, n in (entry.inner or {}).items()}
             continue
-        file = next(f for root in conf_dirs() if (f := root / f"{name}.yaml").is_file())
-        content = of_file(file, file.stat().st_mtime_ns)
+        name = f"{above}.{_bare(str(key))}".strip(".")
+        lines |= {name: inner.place, **_flat(inner, name)}
+    return lines
+
+
+def _bare(key: str) -> str:
+    return key.lstrip("+~")
+
+
+def _of_files(experiment: str, groups: tuple[str, ...]) -> Node:
+    """What the files of a composition say."""
+    whole = Node(TYPED, {})
+    for name, package in composed_files(experiment, groups):
+        content = of_file(next(f for root in conf_dirs() if (f := root / name).is_file()))
         inner = {key: node for key, node in (content.inner or {}).items() if key != "defaults"}
-        package = [key for key in (default.package or "").split(".") if key]
-        whole = whole.under(_inside(package, Node(content.place, inner)))
+        whole = whole.under(
+            _inside(package.split(".") if package else [], Node(content.place, inner))
+        )
     return whole
 
 
@@ -150,13 +169,19 @@ class Places:
         """
         raw: Any = self.raw
         for i, key in enumerate(keys):
-            raw = raw[key] if isinstance(raw, list | dict) else None
+            inner = dict(enumerate(raw)) if isinstance(raw, list) else raw
+            raw = inner.get(key) if isinstance(inner, Mapping) else None
             if isinstance(raw, str) and "${" in raw:
                 named, rest = node_of(raw), keys[i + 1 :]
                 if rest and named is not None:
                     return self.of((*named, *rest))
                 return self._place(keys[: i + 1]), raw
         return self._place(keys), None
+
+    def said(self, keys: Keys) -> str:
+        """:meth:`of` in words: ``conf/method/x.yaml:3 ${seed}``."""
+        place, formula = self.of(keys)
+        return f"{place} {formula}" if formula else str(place)
 
     def _place(self, keys: Keys) -> Place:
         node = self.written.at(keys)
@@ -175,9 +200,8 @@ def places(experiment: str, overrides: Iterable[tuple[str, Place]]) -> Places:
     parsed = [(parsed_override(experiment, text), place) for text, place in placed]
     groups = [override for override, _ in parsed if chooses_group(override)]
     classes = ownchoices.classes(groups)
-    whole = _of_files(
-        experiment, tuple(o.input_line for o in groups if o.key_or_group not in classes)
-    )
+    named = tuple(str(o.input_line) for o in groups if o.key_or_group not in classes)
+    whole = _of_files(experiment, named)
     for override, place in parsed:
         group = override.key_or_group
         if group in classes and override in groups:  # a class in the place of all that files say

@@ -1,12 +1,12 @@
 """A configuration as YAML, with a comment behind every value."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import yaml
 
 Keys = tuple[str | int, ...]
-_COLUMN = 48
+COLUMN = 48
 """Where comments begin, behind lines that are shorter."""
 
 
@@ -25,23 +25,35 @@ def _list(dumper: yaml.SafeDumper, value: list[Any]) -> yaml.Node:
 _Dumper.add_representer(list, _list)
 
 
-def annotated(config: dict[str, Any], comment: Callable[[Keys], str]) -> str:
-    """YAML of plain data; ``comment`` is asked for every value, and once for a list of plain ones."""
+def by_key(node: Any, said: Callable[[Keys], str], keys: Keys = ()) -> dict[Keys, str]:
+    """What is said of every value of a configuration, of a list of plain ones as a whole."""
+    inner = dict(enumerate(node)) if isinstance(node, list) else node
+    if isinstance(node, list) and not any(isinstance(each, dict | list) for each in node):
+        inner = {}
+    if not isinstance(inner, dict) or not inner:
+        return {keys: said(keys)}
+    return {
+        k: v for key, each in inner.items() for k, v in by_key(each, said, (*keys, key)).items()
+    }
+
+
+def annotated(config: dict[str, Any], comments: Mapping[Keys, str]) -> list[str]:
+    """Lines of YAML of plain data, each value with its comment."""
     text = yaml.dump(
         config, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf")
     )
     lines = text.splitlines()
     for keys, line in _values(yaml.compose(text), ()):
-        lines[line] = f"{lines[line]:<{_COLUMN}}  # {comment(keys)}"
-    return "\n".join(lines) + "\n"
+        lines[line] = f"{lines[line]:<{COLUMN}}  # {comments[keys]}"
+    return lines
 
 
 def _values(node: Any, keys: Keys) -> Iterator[tuple[Keys, int]]:
-    """Keys and line of every value of a document, of a list of plain ones as a whole."""
+    """Keys and last line of every value of a document."""
     if isinstance(node, yaml.MappingNode) and node.value:
-        constructor = yaml.constructor.SafeConstructor()
         for key, value in node.value:
-            yield from _values(value, (*keys, constructor.construct_object(key)))
+            name = yaml.constructor.SafeConstructor().construct_object(key)
+            yield from _values(value, (*keys, name))
     elif isinstance(node, yaml.SequenceNode) and not node.flow_style:
         for i, value in enumerate(node.value):
             yield from _values(value, (*keys, i))
