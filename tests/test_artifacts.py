@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from jumpbench.artifacts import with_weights
+from jumpbench.artifacts import load_weights, trained_weights, with_weights
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.runs.execute import execute
@@ -50,6 +50,26 @@ def test_other_files_are_refused(tmp_path):
     path.write_bytes(pickle.dumps(print))
     with pytest.raises(DataCorrupt, match="holds no weights"):
         with_weights(nn.Linear(3, 2), path, digest(path))
+
+
+def test_a_part_of_a_trained_method_is_read_from_its_last_checkpoint(tmp_path):
+    folder, trained = tmp_path / "checkpoints", nn.Linear(3, 2)
+    with pytest.raises(UserError, match="is missing: finish the run"):
+        trained_weights(tmp_path)
+    folder.mkdir()
+    state = {f"energy.{name}": value for name, value in trained.state_dict().items()}
+    state["energy_scale"] = torch.ones(1)
+    torch.save({"state_dict": state}, folder / "last.ckpt")
+    assert trained_weights(tmp_path).keys() == state.keys()
+    read = load_weights(nn.Linear(3, 2), tmp_path, "energy")
+    assert all(torch.equal(read.state_dict()[k], v) for k, v in trained.state_dict().items())
+    with pytest.raises(UserError, match="no 'network'"):
+        load_weights(nn.Linear(3, 2), tmp_path, "network")
+    with pytest.raises(UserError, match="do not fit this network"):
+        load_weights(nn.Linear(3, 1), tmp_path, "energy")
+    (folder / "last.ckpt").write_bytes(pickle.dumps(print))
+    with pytest.raises(DataCorrupt, match="holds no weights"):
+        load_weights(nn.Linear(3, 2), tmp_path, "energy")
 
 
 def test_a_run_judges_what_others_have_trained(tmp_path, monkeypatch):

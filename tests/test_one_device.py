@@ -13,7 +13,6 @@ from hydra.utils import instantiate
 from lightning.fabric.utilities.apply_func import move_data_to_device
 
 from fake_gpu import fake_gpu
-from jumpbench.methods.blackout.model import LostUnits
 from jumpbench.samplers.clusters import swendsen_wang
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection, build
@@ -122,12 +121,11 @@ def test_every_tensor_is_on_the_gpu(run, monkeypatch):
     # Values mean nothing here, so they may be infinite; and another run's weights are not there.
     monkeypatch.setattr("jumpbench.methods.dnfs.module.check_positive", lambda *args: None)
     monkeypatch.setattr("jumpbench.methods.unnormalised.base.check_target", lambda *args: None)
-    monkeypatch.setattr("jumpbench.methods.blackout.module.trained_weights", lambda _: None)
+    monkeypatch.setattr("jumpbench.methods.blackout.module.load_weights", lambda *args: None)
     monkeypatch.setattr("torch.autograd.grad", lambda loss, x: (torch.zeros_like(x) + loss,))
     for name in ("learned_prior", "problems.design", "baselines.drakes"):
         place = f"jumpbench.methods.sgdd.{name}.load_weights"
         monkeypatch.setattr(place, lambda network, folder: network)
-    monkeypatch.setattr(LostUnits, "load_state_dict", lambda *args: None)
     monkeypatch.setattr("torch.cuda.synchronize", lambda *args: None)
     config = run().config
     data = instantiate(config["data"], _convert_="all")

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
-from jumpbench.paths import SAMPLES
+from jumpbench.paths import CHECKPOINTS, LAST_CHECKPOINT, SAMPLES
 
 
 def load_artifacts(folder: str | Path, device: torch.device | str = "cpu") -> dict[str, Any]:
@@ -23,16 +23,61 @@ def load_artifacts(folder: str | Path, device: torch.device | str = "cpu") -> di
     return torch.load(path, map_location=device, weights_only=True)
 
 
-def load_weights(network: nn.Module, folder: str | Path | None) -> nn.Module:
-    """``network`` with the weights that the run in ``folder`` left as the artifact ``network``.
+def trained_weights(
+    folder: str | Path, part: str = "", device: torch.device | str = "cpu"
+) -> dict[str, Any]:
+    """State dict of the method that a finished run trained, averaged where it averages.
 
-    None leaves the network as it is.
+    Args:
+        folder: of the run.
+        part: of the method, such as ``energy``: its weights alone, without the prefix.
+        device: where the weights are put.
 
     Raises:
-        UserError: the run has not finished, trained no network, or one of another shape.
+        UserError: the run has no checkpoint, or its method no such part.
+        DataCorrupt: the checkpoint cannot be read.
+    """
+    path = Path(folder) / CHECKPOINTS / LAST_CHECKPOINT
+    if not path.is_file():
+        raise UserError(f"{path} is missing: finish the run that trains these weights first")
+    weights = _state_dict(path, device)
+    return submodule_weights(weights, part, path) if part else weights
+
+
+def submodule_weights(
+    weights: dict[str, Any], part: str, place: str | Path = "the state dict"
+) -> dict[str, Any]:
+    """The entries of a state dict that belong to the submodule ``part``, without the prefix.
+
+    Raises:
+        UserError: there are none.
+    """
+    prefix = f"{part}."
+    own = {name.removeprefix(prefix): w for name, w in weights.items() if name.startswith(prefix)}
+    if not own:
+        raise UserError(f"{place} has no '{part}'; name a run of a method that trains one")
+    return own
+
+
+def load_weights(
+    network: nn.Module, folder: str | Path | None, part: str | None = None
+) -> nn.Module:
+    """``network`` with the weights of the run in ``folder``; None leaves it as it is.
+
+    Args:
+        network: takes the weights in place.
+        folder: of a finished run.
+        part: of the run's method, read from its last checkpoint. Without it, the weights are the
+            artifact ``network``, which a run leaves that trains or tests one network for others.
+
+    Raises:
+        UserError: the run has not finished, trained no such network, or one of another shape.
+        DataCorrupt: its checkpoint cannot be read.
     """
     if folder is None:
         return network
+    if part is not None:
+        return _loaded(network, trained_weights(folder, part), folder)
     weights = load_artifacts(folder).get("network")
     if weights is None:
         raise UserError(f"{folder} trained no network; name a run that trains one")
@@ -63,7 +108,7 @@ def with_weights(network: nn.Module, file: str | Path, sha256: str, prefix: str 
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     if found != sha256.lower():
         raise DataCorrupt(f"{path} has the checksum {found}, not {sha256}: fetch it again")
-    weights = _state_dict(path)
+    weights = _state_dict(path, "cpu")
     own = {name[len(prefix) :]: value for name, value in weights.items() if name.startswith(prefix)}
     return _loaded(network, own, path)
 
@@ -77,13 +122,13 @@ def _loaded(network: nn.Module, weights: dict[str, Any], place: str | Path) -> n
     return network
 
 
-def _state_dict(path: Path) -> dict[str, Any]:
+def _state_dict(path: Path, device: torch.device | str) -> dict[str, Any]:
     try:
         if path.suffix == ".safetensors":
             from safetensors.torch import load_file
 
             return load_file(path)
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        content = torch.load(path, map_location=device, weights_only=True)
     except ImportError:
         raise UserError(f"{path}: safetensors is missing: pip install safetensors") from None
     except Exception as error:  # whatever a pickle that is none, or more than weights, makes of it

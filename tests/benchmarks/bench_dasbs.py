@@ -23,7 +23,7 @@ from common import as_in_a_run, compare, record, seconds
 from plain_lattice import PlainController, PlainCorrector
 
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
-from jumpbench.methods.dasbs.losses import controller_divergence
+from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import AdjointMatching
 from jumpbench.methods.dasbs.sampler import Grid, simulate
 from jumpbench.networks.lattice_transformer import LatticeController, LatticeCorrector
@@ -84,9 +84,10 @@ class Step:
     """Forward and backward of the controller on ``pairs`` fixed pairs, 8 times each."""
 
     def __init__(self, target, pairs, matching, controller, corrector) -> None:
-        self.target, self.matching = target, matching
+        self.target = target
         torch.manual_seed(0)
-        self.controller = controller(target.length, 2).to(DEVICE)
+        self.matcher = Matcher(target.length, 2, controller, torch.optim.SGD, matching).to(DEVICE)
+        self.controller = self.matcher.network
         self.corrector = corrector(target.length, 2).to(DEVICE).requires_grad_(False)
         self.generator = torch.Generator(DEVICE).manual_seed(0)
         shape = (2, pairs, target.length)
@@ -97,10 +98,9 @@ class Step:
 
     def __call__(self) -> torch.Tensor:
         with torch.autocast(DEVICE.type, torch.bfloat16, enabled=DEVICE.type == "cuda"):
-            loss = controller_divergence(
-                self.controller, Pairs(*self.ends), 8, self.matching,
-                self.ratios, reference(2), self.generator,
-            ).mean()  # fmt: skip
+            loss = self.matcher.controller_divergence(
+                self.controller, Pairs(*self.ends), self.ratios, reference(2), self.generator
+            ).mean()
         loss.backward()
         self.controller.zero_grad()
         return loss.detach()

@@ -4,18 +4,14 @@ Networks are stored tables of log outputs. The released losses divide by the num
 pair once more than ours, but for the corrector's adjoint loss.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
-from jumpbench.methods.dasbs.losses import (
-    controller_divergence,
-    corrector_divergence,
-    weighted_mean,
-)
+from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import AdjointMatching, DenoisingMatching
 from jumpbench.processes.base import is_symbol
 from jumpbench.processes.schedules import Constant, ModifiedLogLinear
@@ -87,11 +83,18 @@ class Case:
             self.pairs, TIMES, self.start_ratios, self.reference, self.generator
         )
 
-    def loss(self, divergence, network, matching, ratios, weighted):
-        each = divergence(
-            network, self.pairs, TIMES, matching, ratios, self.reference, self.generator
-        )
-        return weighted_mean(each, self.stored["log_weight"] if weighted else None)
+    def losses(self, matching, weighted):
+        """Of the controller and of the corrector."""
+        sizes = (self.pairs.end.shape[1], self.n)
+        matcher = Matcher(
+            *sizes, lambda **_: nn.Identity(), torch.optim.SGD, matching,
+            times=TIMES, reweight=weighted,
+        )  # fmt: skip
+        pairs = replace(self.pairs, log_weight=self.stored["log_weight"])
+        rest = (self.reference, self.generator)
+        controller = matcher.controller_divergence(self.controller, pairs, self.end_ratios, *rest)
+        corrector = matcher.corrector_divergence(self.corrector, pairs, self.start_ratios, *rest)
+        return matcher.mean(controller, pairs), matcher.mean(corrector, pairs)
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -146,7 +149,6 @@ def test_losses(n, weighted, matching):
     case = Case(n)
     adjoint = isinstance(matching, AdjointMatching)
     name = f"{'adjoint' if adjoint else 'denoising'}_loss{'_weighted' if weighted else ''}"
-    loss = case.loss(controller_divergence, case.controller, matching, case.end_ratios, weighted)
-    agree(loss, TIMES * case.stored[f"controller_{name}"], 2e-6)
-    loss = case.loss(corrector_divergence, case.corrector, matching, case.start_ratios, weighted)
-    agree(loss, (1 if adjoint else TIMES) * case.stored[f"corrector_{name}"], 2e-6)
+    controller, corrector = case.losses(matching, weighted)
+    agree(controller, TIMES * case.stored[f"controller_{name}"], 2e-6)
+    agree(corrector, (1 if adjoint else TIMES) * case.stored[f"corrector_{name}"], 2e-6)

@@ -17,7 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jumpbench.cli import completion, main
+from jumpbench.cli import completion
+from jumpbench.cli.main import main
 from jumpbench.cli.commands import COMMANDS
 from jumpbench.errors import UserError
 from jumpbench.tables.launchers import options_of

@@ -134,7 +134,7 @@ def test_the_code_of_a_run_is_its_modules_and_what_they_import(project):
     config = plan_run("sgdd/table2", ["target.length=2"]).config
     files = set().union(*(codeage.imported(name) for name in codeage.targets(config["method"])))
     names = {str(path.relative_to(suite_root() / "src/jumpbench")) for path in files}
-    assert "methods/sgdd/module.py" in names and "methods/base.py" in names
+    assert "methods/sgdd/module.py" in names and "methods/common/base.py" in names
     assert not any("dasbs" in name or "cli" in name for name in names)
     assert not codeage.is_outdated(config, {"commit": None})
     assert not codeage.is_outdated(config, {"commit": "0" * 40})  # which the checkout lacks

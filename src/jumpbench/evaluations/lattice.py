@@ -7,8 +7,9 @@ from torch import Tensor
 
 from jumpbench.artifacts import load_artifacts
 from jumpbench.evaluations.base import Evaluation
+from jumpbench.metrics.histogram import total_variation
 from jumpbench.metrics.lattice import lattice_metrics
-from jumpbench.metrics.states import energies, energy_law, energy_levels, state_metrics
+from jumpbench.metrics.states import energies, energy_laws, state_metrics
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.weights import effective_sample_size, log_normaliser
 from jumpbench.targets.base import DiscreteTarget
@@ -113,11 +114,9 @@ class TargetEvaluation(Evaluation):
 
     def _against_enumeration(self, x: Tensor) -> dict[str, float]:
         law, energy = enumerate_law(self.target), energies(self.target, x)
-        every = energies(self.target, law.states)
-        levels = energy_levels(every)
-        ours = energy_law(energy, torch.full_like(energy, 1 / len(energy)), levels)
-        tv = 0.5 * (ours - energy_law(every, law.probs, levels)).abs().sum()
+        every, share = energies(self.target, law.states), torch.full_like(energy, 1 / len(energy))
+        laws = energy_laws(energy, share, every, law.probs)
         return {
-            "energy_tv": float(tv),
+            "energy_tv": float(total_variation(*laws)),
             "energy_per_site": float(energy.mean()) / self.target.length,
         }

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 
 from jumpbench.evaluations.base import Evaluation
+from jumpbench.metrics.histogram import total_variation
+from jumpbench.metrics.states import energy_laws
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.weights import effective_sample_size, log_normaliser
 from jumpbench.targets.base import DiscreteTarget
@@ -64,11 +66,8 @@ class Normaliser(Evaluation):
             found[f"{prefix}log_z_sigmas"] = deviation / max(values[f"{prefix}log_z_error"], 1e-12)
         energy = torch.cat([self.target.log_prob(s.long()) for s in truth.states.split(2**16)])
         drawn = torch.cat(self._energies)
-        levels, which = torch.unique((energy.double() * 1e4).round(), return_inverse=True)
-        exact = torch.zeros(len(levels), dtype=torch.float64).index_add_(0, which, truth.probs)
-        index = torch.searchsorted(levels, (drawn * 1e4).round() - 0.5).clamp(max=len(levels) - 1)
-        shares = torch.bincount(index, minlength=len(levels)).double() / len(drawn)
-        found["energy_tv"] = 0.5 * float((shares - exact).abs().sum())
+        counts, exact = energy_laws(drawn, torch.ones_like(drawn), energy, truth.probs)
+        found["energy_tv"] = float(total_variation(counts / len(drawn), exact))
         # E|Binomial(n, p) / n - p| is sqrt(2 p (1 - p) / (pi n)) for many draws.
         spread = (2 / math.pi * exact * (1 - exact) / len(drawn)).sqrt()
         found["energy_tv_floor"] = 0.5 * float(torch.minimum(spread, 2 * exact).sum())

@@ -1,4 +1,4 @@
-"""Distances between the histogram of sampled site pairs and a known law."""
+"""Distances between laws on finite spaces, such as the histogram of site pairs and the truth."""
 
 from collections.abc import Callable
 
@@ -12,8 +12,8 @@ def hellinger(p: Tensor, q: Tensor) -> Tensor:
 
 
 def total_variation(p: Tensor, q: Tensor) -> Tensor:
-    """Half the l1 distance over the last two dimensions; in [0, 1]."""
-    return (p - q).abs().sum((-2, -1)) / 2
+    """Half the l1 distance of two laws of one shape; in [0, 1]."""
+    return (p - q).abs().sum() / 2
 
 
 def pair_counts(x: Tensor, n_states: int, sites: tuple[int, int] = (0, 1)) -> Tensor:

@@ -19,18 +19,18 @@ _CHUNK = 1024
 
 
 def symbol_fractions(x: Tensor, n_states: int) -> Tensor:
-    """Fraction of sites with each symbol, ``(B, D) -> (B, N)`` float64."""
+    """Fraction of sites with each symbol, (B, D) -> (B, N) float64."""
     counts = torch.stack([(x == n).sum(-1) for n in range(n_states)], -1)
     return counts.double() / x.shape[-1]
 
 
 def majority_fraction(x: Tensor, n_states: int) -> Tensor:
-    """Fraction of sites with the most frequent symbol, not rescaled; ``(B, D) -> (B,)`` float64."""
+    """Fraction of sites with the most frequent symbol, not rescaled; (B, D) -> (B,) float64."""
     return symbol_fractions(x, n_states).amax(-1)
 
 
 def equal_symbol_probability(x: Tensor, size: int) -> Tensor:
-    """Share of sites with x_i = x_{i+r}, rows and columns averaged; ``(B, D) -> (B, L)`` float64.
+    """Share of sites with x_i = x_{i+r}, rows and columns averaged; (B, D) -> (B, L) float64.
 
     r = 0..L-1, which on the torus are the lags -L/2..L/2-1 in another order. The raw Ising
     correlation is 2 p - 1, the Potts correlation p - 1/N; no means are subtracted.
@@ -51,7 +51,7 @@ def equal_symbol_probability(x: Tensor, size: int) -> Tensor:
 class LatticeStatistics:
     """Everything the metrics need of each configuration; all float64, first axis B.
 
-    ``energy (B,)``; ``fractions (B, N)``, symbol fractions; ``correlation (B, L)``.
+    ``energy`` (B,); ``fractions`` (B, N), symbol fractions; ``correlation`` (B, L).
     """
 
     energy: Tensor
@@ -88,13 +88,13 @@ def has_spins(target: LatticeTarget) -> bool:
 
 
 def dominating_symbols(fractions: Tensor) -> Tensor:
-    """1 at the most frequent symbol of a configuration, ties divided equally; ``(B, N)``."""
+    """1 at the most frequent symbol of a configuration, ties divided equally; (B, N)."""
     winners = (fractions == fractions.amax(-1, keepdim=True)).double()
     return winners / winners.sum(-1, keepdim=True)
 
 
 def mode_imbalance(modes: Tensor) -> Tensor:
-    """Total variation of the law of the dominating symbol from uniform; modes ``(B, N)``."""
+    """Total variation of the law of the dominating symbol from uniform; modes (B, N)."""
     return (modes.mean(0) - 1 / modes.shape[1]).abs().sum() / 2
 
 
@@ -135,7 +135,7 @@ def lattice_metrics(
     generator: torch.Generator | None = None,
     replicates: int = 32,
 ) -> dict[str, float]:
-    """Errors of ``samples (B, D)`` against ``ground_truth (B', D)``, each with its noise floor.
+    """Errors of ``samples`` (B, D) against ``ground_truth`` (B', D), each with its noise floor.
 
     - ``magnetization_error``: |difference of the mean over configurations| of, for Ising, the
       SIGNED mean spin, for Potts the fraction of the most frequent symbol (not rescaled);

@@ -4,7 +4,7 @@ from torch import Tensor
 
 
 def jumps_per_site(path: Tensor) -> Tensor:
-    """Mean number of changes of a site along a path, ``(M + 1, B, D) -> ()`` float64.
+    """Mean number of changes of a site along a path, (M + 1, B, D) -> () float64.
 
     The effective sample size of path weights is in :mod:`jumpbench.samplers.weights`.
     """

@@ -13,7 +13,7 @@ PAIRS_PER_CHUNK = 2**24
 
 
 def inversions(permutation: Tensor) -> Tensor:
-    """Pairs i < j with ``p[i] > p[j]``, ``(..., n) -> (...)``, by comparing all pairs."""
+    """Pairs i < j with ``p[i] > p[j]``, (..., n) -> (...), by comparing all pairs."""
     n = permutation.shape[-1]
     flat = permutation.reshape(-1, n)
     later = torch.ones(n, n, dtype=torch.bool, device=flat.device).triu_(1)
@@ -25,7 +25,7 @@ def inversions(permutation: Tensor) -> Tensor:
 
 
 def kendall_tau(first: Tensor, second: Tensor) -> Tensor:
-    """tau of the pairs ``(first[i], second[i])`` of two permutations, ``(..., n) -> (...)``.
+    """tau of the pairs ``(first[i], second[i])`` of two permutations, (..., n) -> (...).
 
     ``1 - 4 inversions / (n (n - 1))``, float64. On index arrays (g, h) it is the paper's number,
     which counts labels and falls fast; the tau of ranks is that of their inverses.
@@ -38,14 +38,14 @@ def kendall_tau(first: Tensor, second: Tensor) -> Tensor:
 
 
 def kendall_tau_rank(true: Tensor, predicted: Tensor) -> Tensor:
-    """tau of the ranks that two index arrays give to the same objects, ``(..., n) -> (...)``."""
+    """tau of the ranks that two index arrays give to the same objects, (..., n) -> (...)."""
     return kendall_tau(inverse(true), inverse(predicted))
 
 
 def look_alike_ceilings(groups: Tensor) -> tuple[Tensor, Tensor]:
-    """Best expected accuracy and share of right places ``(B,)`` when objects of a group look alike.
+    """Best expected accuracy and share of right places (B,) when objects of a group look alike.
 
-    With groups of m_g objects in ``groups (B, n)``: prod_g 1 / m_g!, and (number of groups) / n,
+    With groups of m_g objects in ``groups`` (B, n): prod_g 1 / m_g!, and (number of groups) / n,
     since one place of each group is right in expectation.
     """
     same = groups.unsqueeze(-1) == groups.unsqueeze(-2)

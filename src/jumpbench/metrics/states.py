@@ -14,14 +14,14 @@ _CHUNK = 1024
 
 
 def energies(target: DiscreteTarget, x: Tensor) -> Tensor:
-    """``target.energy``, or minus ``log_prob`` where there is none; ``(B, D) -> (B,)`` float64."""
+    """``target.energy``, or minus ``log_prob`` where there is none; (B, D) -> (B,) float64."""
     energy = getattr(target, "energy", None) or (lambda part: -target.log_prob(part))
     return torch.cat([energy(part).double() for part in x.split(_CHUNK)])
 
 
 @dataclass(frozen=True)
 class _States:
-    """What is compared of each state: energies ``(B,)``, and symbols as they are ``(B, D)``."""
+    """What is compared of each state: energies (B,), and symbols as they are (B, D)."""
 
     energy: Tensor
     symbols: Tensor
@@ -33,7 +33,7 @@ class _States:
 def state_metrics(
     target: DiscreteTarget, samples: Tensor, ground_truth: Tensor, replicates: int = 32
 ) -> dict[str, float]:
-    """Errors of ``samples (B, D)`` against ``ground_truth (B', D)``, each with its noise floor.
+    """Errors of ``samples`` (B, D) against ``ground_truth`` (B', D), each with its noise floor.
 
     - ``energy_w2``: Wasserstein-2 distance of the laws of the energy;
     - ``energy_error``: |difference of the mean energies|;
@@ -89,3 +89,23 @@ def energy_law(energy: Tensor, weight: Tensor, levels: Tensor) -> Tensor:
     middle = (levels[1:] + levels[:-1]) / 2
     index = torch.bucketize(energy.double().contiguous(), middle)
     return torch.zeros_like(levels).index_add_(0, index, weight.double())
+
+
+def energy_laws(
+    energy: Tensor, weight: Tensor, every: Tensor, probs: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Laws of the energy on the levels of an enumerated target: of weighted states, and exact.
+
+    Their total variation is the metric ``energy_tv``.
+
+    Args:
+        energy: (B,), of the states.
+        weight: (B,), of the states; the first law has their sum as its mass.
+        every: (S,), energies of all states of the target.
+        probs: (S,), its law.
+
+    Returns:
+        (K,) and (K,), float64.
+    """
+    levels = energy_levels(every)
+    return energy_law(energy, weight, levels), energy_law(every, probs, levels)

@@ -9,7 +9,7 @@ from jumpbench.errors import UserError
 def wasserstein2(a: Tensor, b: Tensor) -> Tensor:
     """sqrt of the integral over u in (0, 1) of (F_a^-1(u) - F_b^-1(u))^2, exact; float64 scalar.
 
-    ``a (m,)`` and ``b (n,)`` are samples in any order. For m = n this is the root mean square
+    ``a`` (m,) and ``b`` (n,) are samples in any order. For m = n this is the root mean square
     difference of the sorted values. Two independent sets of 4096 Gaussian values of standard
     deviation s are about 0.038 s apart, so use equal counts and quote that floor.
 

@@ -15,9 +15,9 @@ class FreeEnergy(nn.Module):
         self.layers = nn.Sequential(*layers, nn.Linear(hidden, 1, bias=False))
 
     def forward(self, t: Tensor) -> Tensor:
-        """``(B,)`` to ``(B,)``."""
+        """(B,) to (B,)."""
         return self.layers(t[:, None])[:, 0]
 
     def derivative(self, t: Tensor) -> Tensor:
-        """``dF/dt``, ``(B,)``, differentiable in the parameters (forward mode, one pass)."""
+        """``dF/dt``, (B,), differentiable in the parameters (forward mode, one pass)."""
         return torch.func.jvp(self.forward, (t,), (torch.ones_like(t),))[1]

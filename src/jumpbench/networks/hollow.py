@@ -1,6 +1,6 @@
 """What locally equivariant networks with hollow features share: time features and the readout.
 
-Hollow features ``H (B, D, h)`` of a state do not see, at site i, the symbol ``x_i``. The readout
+Hollow features ``H`` (B, D, h) of a state do not see, at site i, the symbol ``x_i``. The readout
 
     G(n, i | x) = <omega_n - omega_{x_i}, H_i(x)>
 

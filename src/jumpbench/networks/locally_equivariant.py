@@ -13,7 +13,7 @@ jump back from ``x^{i<-n}``. Both networks here compute hollow features ``H[i]``
 which is antisymmetric for any number of symbols ``N``, and zero at ``n = x^i``.
 For ``N = 2`` the readout is ``x^i`` (as a spin) times a linear form, as in the original.
 
-Both take states ``(B, D)`` of integers ``0..N-1`` and times ``(B,)``, and return ``(B, D, N)``.
+Both take states (B, D) of integers ``0..N-1`` and times (B,), and return (B, D, N).
 """
 
 import math
@@ -29,7 +29,7 @@ from jumpbench.networks.lattice_transformer import lattice_size
 class AntisymmetricReadout(nn.Module):
     """``<w[n] - w[x^i], H[i]>``, times ``1 + t`` if it is ``growing``.
 
-    ``w`` is ``(N, C)`` with variance ``scale^2 / (2 C)``: at ``scale = 1`` the binary case's
+    ``w`` is (N, C) with variance ``scale^2 / (2 C)``: at ``scale = 1`` the binary case's
     ``w[1] - w[0]`` has variance ``1 / C``, as the weights of the spin network have that it stands
     for.
     """
@@ -51,7 +51,7 @@ class AntisymmetricReadout(nn.Module):
 class HollowConvolution(nn.Module):
     """Circular convolution (B, C', L, L) to (B, C, L, L) of all channels, whose centre weighs 0.
 
-    ``weight (C, C', k, k)``, initially uniform within ``1 / (k sqrt(C'))``, as torch's own.
+    ``weight`` (C, C', k, k), initially uniform within ``1 / (k sqrt(C'))``, as torch's own.
     """
 
     keep: Tensor

@@ -1,6 +1,6 @@
 """One scalar, or one row of scores, per object of a list: networks of the sorting baselines.
 
-Lists are ``(B, n, ...)``. A scalar ranks the object against the others of its list.
+Lists are (B, n, ...). A scalar ranks the object against the others of its list.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class ObjectScores(nn.Module):
     ``within_lists`` permuting a list permutes its scores.
 
     Args:
-        encoder: ``(B, n, ...) -> (B, n, dim)``, object by object.
+        encoder: (B, n, ...) -> (B, n, dim), object by object.
         dim: width of the tokens.
         layers: number of torch's post-norm encoder layers.
         heads: of their attention.
@@ -68,7 +68,7 @@ class ObjectScores(nn.Module):
         self.head = nn.Sequential(nn.ReLU(), nn.Linear(dim, 1))
 
     def forward(self, objects: Tensor) -> Tensor:
-        """Scores ``(B, n)`` of lists ``(B, n, ...)``."""
+        """Scores (B, n) of lists (B, n, ...)."""
         tokens = self.encoder(objects)
         if self.context is not None:
             tokens = self.scope(self.context, tokens)
@@ -78,7 +78,7 @@ class ObjectScores(nn.Module):
 
 
 class PerObject(nn.Sequential):
-    """A network of single images, applied to every object of ``(B, n, C, H, W)``."""
+    """A network of single images, applied to every object of (B, n, C, H, W)."""
 
     def forward(self, objects: Tensor) -> Tensor:
         return super().forward(objects.flatten(0, 1)).unflatten(0, objects.shape[:2])
@@ -119,7 +119,7 @@ def piece_convolutions(
 def piece_rows(
     image: int, pieces: int, channels: int = 1, hidden: int = 64, kernel: int = 5
 ) -> PerObject:
-    """Gumbel-Sinkhorn's network: a piece -> its scores ``(n,)`` for the n = pieces^2 places.
+    """Gumbel-Sinkhorn's network: a piece -> its scores (n,) for the n = pieces^2 places.
 
     Conv ``kernel`` (``hidden`` channels, same padding), ReLU, pool 2 (floor), linear. Pooling and
     padding are ours; the source gives neither.

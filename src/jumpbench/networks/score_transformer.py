@@ -59,9 +59,9 @@ class ScoreTransformer(nn.Module):
         self.head = _zeros(nn.Linear(dim, n_states))
 
     def forward(self, x: Tensor, noise: Tensor) -> Tensor:
-        """Log-scores ``(B, D, N)`` of ``x (B, D)`` at noise ``(B,)``; 0 at the symbols of x.
+        """Log-scores (B, D, N) of ``x`` (B, D) at noise (B,); 0 at the symbols of x.
 
-        ``x`` may also be weights ``(B, D, N)`` over symbols.
+        ``x`` may also be weights (B, D, N) over symbols.
         """
         tokens = embedded(self.symbols, x)
         if self.positions is not None:

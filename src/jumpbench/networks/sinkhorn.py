@@ -5,7 +5,7 @@ from torch import Tensor
 
 
 def log_sinkhorn(log_alpha: Tensor, rounds: int = 20) -> Tensor:
-    """Logarithm of the doubly stochastic matrix reached from exp(``log_alpha``) ``(..., n, n)``.
+    """Logarithm of the doubly stochastic matrix reached from exp(``log_alpha``) (..., n, n).
 
     Each round divides rows, then columns, by their sums (Sinkhorn 1964; Mena et al. 2018, eq. 3),
     in log space. After the last round columns sum to one exactly, rows in the limit.
@@ -23,7 +23,7 @@ def gumbel_sinkhorn(
     generator: torch.Generator,
     rounds: int = 20,
 ) -> Tensor:
-    """Soft permutation matrices ``(n_samples, ..., n, n)``: Sinkhorn of perturbed scores.
+    """Soft permutation matrices (n_samples, ..., n, n): Sinkhorn of perturbed scores.
 
     exp(log_sinkhorn((log_alpha + Gumbel noise) / temperature)), differentiable in ``log_alpha``;
     as the temperature falls they become samples of a distribution over permutation matrices

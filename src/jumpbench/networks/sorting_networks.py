@@ -60,7 +60,7 @@ def logistic_sigmoid(x: Tensor) -> Tensor:
 
 
 class SoftSortingNetwork(nn.Module):
-    """Sort scores ``(B, n)`` softly and say how the order was mixed.
+    """Sort scores (B, n) softly and say how the order was mixed.
 
     For a comparator with inputs a, b: alpha = sigmoid(steepness (b - a)), minimum = alpha a +
     (1 - alpha) b, maximum = (1 - alpha) a + alpha b. The same mixing acts on the rows of P,
@@ -101,7 +101,7 @@ class SoftSortingNetwork(nn.Module):
         self.steepness, self.sigmoid, self.error_free = steepness, sigmoid, error_free
 
     def forward(self, scores: Tensor) -> tuple[Tensor, Tensor]:
-        """Sorted scores ``(B, n)`` and P ``(B, n, n)``, P[i, j] the weight of input j at place i.
+        """Sorted scores (B, n) and P (B, n, n), P[i, j] the weight of input j at place i.
 
         Rows and columns of P sum to one.
         """

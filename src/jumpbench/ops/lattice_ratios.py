@@ -1,6 +1,6 @@
 """All one-site log-ratios of a pair lattice: written plainly, and through a table of local states.
 
-On the L x L torus with couplings A ``(N, N)`` and fields b ``(N,)`` the log-ratio of putting symbol
+On the L x L torus with couplings A (N, N) and fields b (N,) the log-ratio of putting symbol
 n at a site with symbol s and neighbours v_1..v_4 is h[n] - h[s], h[n] = sum_j A[v_j, n] + b[n].
 """
 
@@ -14,7 +14,7 @@ MOST_SYMBOLS = 5
 
 
 def plain_ratios(x: Tensor, pair: Tensor, field: Tensor) -> Tensor:
-    """``(..., L, L) -> (..., L, L, N)``: the four shifts of rows of A, in the dtype of A."""
+    """(..., L, L) -> (..., L, L, N): the four shifts of rows of A, in the dtype of A."""
     rows = pair[x.long()]
     local = rows.roll(1, -2) + rows.roll(-1, -2) + rows.roll(1, -3) + rows.roll(-1, -3) + field
     return local - local.gather(-1, x.long().unsqueeze(-1))
@@ -32,8 +32,8 @@ class LocalRatios:
     fifth powers.
 
     Args:
-        pair: A, ``(N, N)``, N at most :data:`MOST_SYMBOLS`.
-        field: b, ``(N,)``.
+        pair: A, (N, N), N at most :data:`MOST_SYMBOLS`.
+        field: b, (N,).
         device, dtype: of the ratios; they are computed in float64 first.
     """
 
@@ -55,7 +55,7 @@ class LocalRatios:
         self.code_dtype = torch.uint8 if len(rows) <= 256 else torch.int16
 
     def __call__(self, x: Tensor, out: Tensor) -> Tensor:
-        """``(B, L, L)`` states, L at least 3; ``out``: contiguous, of ``B L^2 N`` numbers."""
+        """(B, L, L) states, L at least 3; ``out``: contiguous, of ``B L^2 N`` numbers."""
         size = x.shape[-1]
         symbols = _wrapped(x, self.code_dtype)
         powers = symbols if self.exponent == 1 else symbols * symbols
@@ -74,7 +74,7 @@ class LocalRatios:
 
 
 def _wrapped(states: Tensor, dtype: torch.dtype) -> Tensor:
-    """``(B, L, L) -> (B, L + 2, L + 2)`` with the torus's opposite edge around each state."""
+    """(B, L, L) -> (B, L + 2, L + 2) with the torus's opposite edge around each state."""
     size = states.shape[-1]
     wrapped = torch.empty(len(states), size + 2, size + 2, dtype=dtype, device=states.device)
     # narrow and select: small lattices would feel the cost of indexing.
@@ -99,6 +99,6 @@ def _neighbor_sum(wrapped: Tensor) -> Tensor:
 
 
 def _unwrapped(flat: Tensor, batch: int, size: int) -> Tensor:
-    """``(B, L, L)``, a strided view of what :func:`_neighbor_sum` returns."""
+    """(B, L, L), a strided view of what :func:`_neighbor_sum` returns."""
     width = size + 2
     return flat.as_strided((batch, size, size), (width * width, width, 1), 1)

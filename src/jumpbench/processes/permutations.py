@@ -1,6 +1,6 @@
 """Permutations as index arrays: the group conventions that everything else relies on.
 
-A permutation is an integer tensor ``(..., n)`` holding each of ``0..n-1`` once. It acts on an
+A permutation is an integer tensor (..., n) holding each of ``0..n-1`` once. It acts on an
 ordered list by gathering, ``(Q_sigma X)[i] = X[sigma[i]]``, which is a *right* action: if
 ``X_t = X_0[perm_t]``, one more step by sigma gives ``perm_{t+1} = perm_t[sigma]``
 (SymmetricDiffusers, arXiv 2410.02942, section 2).
@@ -35,7 +35,7 @@ def inverse(permutation: Tensor) -> Tensor:
 
 
 def apply(permutation: Tensor, objects: Tensor) -> Tensor:
-    """Reorder ``objects (..., n, *features)`` by ``permutation (..., n)``: ``X[sigma]``.
+    """Reorder ``objects (..., n, *features)`` by ``permutation`` (..., n): ``X[sigma]``.
 
     Leading axes of the permutation and of the objects must be equal.
     """
@@ -54,7 +54,7 @@ def reverse_target(later: Tensor, earlier: Tensor) -> Tensor:
 
 
 def descents(permutation: Tensor) -> Tensor:
-    """Number of positions with ``p[i] > p[i+1]``, shape ``(...)``."""
+    """Number of positions with ``p[i] > p[i+1]``, shape (...)."""
     return (permutation[..., :-1] > permutation[..., 1:]).sum(-1)
 
 
@@ -88,7 +88,7 @@ def all_permutations(n: int) -> Tensor:
 
 
 def lexicographic_rank(permutation: Tensor) -> Tensor:
-    """Row of each permutation in :func:`all_permutations`, ``(...)`` (Lehmer code, n <= 20)."""
+    """Row of each permutation in :func:`all_permutations`, (...) (Lehmer code, n <= 20)."""
     n = permutation.shape[-1]
     rank = torch.zeros_like(permutation[..., 0])
     for i in range(n - 1):
@@ -98,7 +98,7 @@ def lexicographic_rank(permutation: Tensor) -> Tensor:
 
 
 def is_permutation(candidate: Tensor) -> Tensor:
-    """True where the last axis holds each of 0..n-1 once, shape ``(...)``."""
+    """True where the last axis holds each of 0..n-1 once, shape (...)."""
     n = candidate.shape[-1]
     return (candidate.sort(-1).values == torch.arange(n, device=candidate.device)).all(-1)
 

@@ -27,7 +27,7 @@ def denoising_score_entropy(
     noise: Tensor,
     rate: Tensor,
 ) -> Tensor:
-    """Weighted score entropy against p(y | x_0) / p(x_t | x_0), ``(...)`` nats per state.
+    """Weighted score entropy against p(y | x_0) / p(x_t | x_0), (...) nats per state.
 
     Sum over sites and over symbols v of (forward rate from v to x_t) times the score entropy;
     the average over t uniform on (0, 1), x_0 from the data and x_t from the process bounds the
@@ -35,11 +35,11 @@ def denoising_score_entropy(
 
     Args:
         process: any process of independent sites.
-        log_score: ``(..., D, N)``, log of the model's p_t(x_t with site i := v) / p_t(x_t). The
+        log_score: (..., D, N), log of the model's p_t(x_t with site i := v) / p_t(x_t). The
             entry at the current symbol has no weight.
-        x0: clean states ``(..., D)``.
+        x0: clean states (..., D).
         xt: noised states, likewise.
-        noise: sigma(t), broadcastable to ``(...)``.
+        noise: sigma(t), broadcastable to (...).
         rate: sigma'(t), likewise.
     """
     ahead = process.transition(x0, noise, log_score.dtype)

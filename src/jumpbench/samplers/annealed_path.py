@@ -77,8 +77,8 @@ def incoming_flow(flux: Tensor, ratios: Tensor) -> Tensor:
 class Slope(NamedTuple):
     """What a residual needs of the target at states (B, D).
 
-    ``log_prob (B,)``: log rho; ``time (B,)``: d/dt log p~_t = log rho - log eta; ``ratios
-    (B, D, N)``: those of rho.
+    ``log_prob`` (B,): log rho; ``time`` (B,): d/dt log p~_t = log rho - log eta; ``ratios``
+    (B, D, N): those of rho.
     """
 
     log_prob: Tensor

@@ -67,7 +67,7 @@ class Meter:
     def count(
         self, kind: Kind, states: Tensor, event_dims: int = 1, evaluations: float = 1
     ) -> None:
-        """Add the states in ``states (..., event)``, ``evaluations`` each.
+        """Add the states in ``states`` (..., event), ``evaluations`` each.
 
         ``event_dims`` axes make one state. The sum is rounded up to a whole number.
         """

@@ -7,7 +7,7 @@ from jumpbench.errors import UserError
 
 
 def autocorrelation(x: Tensor) -> Tensor:
-    """Autocorrelation of parallel chains, ``(..., chains, n) -> (..., n)``, 1 at lag 0; float64.
+    """Autocorrelation of parallel chains, (..., chains, n) -> (..., n), 1 at lag 0; float64.
 
     Deviations are from the mean over ALL chains, and autocovariances are averaged over chains, so
     chains that disagree show up as correlation that does not decay. The sum over pairs at a lag is
@@ -25,7 +25,7 @@ def autocorrelation(x: Tensor) -> Tensor:
 
 
 def integrated_autocorrelation_time(x: Tensor, window: float = 5.0) -> Tensor:
-    """tau = 1 + 2 sum of rho(k) over 1 <= k <= M, ``(..., chains, n) -> (...)`` float64.
+    """tau = 1 + 2 sum of rho(k) over 1 <= k <= M, (..., chains, n) -> (...) float64.
 
     M is the smallest lag with M >= ``window`` max(1, tau(M)): Sokal's rule, which without the 1
     stops too early in chains that alternate. In units of the spacing of
@@ -42,7 +42,7 @@ def integrated_autocorrelation_time(x: Tensor, window: float = 5.0) -> Tensor:
 
 
 def rank_normalized(x: Tensor) -> Tensor:
-    """Normal scores of the pooled ranks of ``(..., chains, n)``, ties by average rank; float64.
+    """Normal scores of the pooled ranks of (..., chains, n), ties by average rank; float64.
 
     z = quantile of the standard normal at (rank - 3/8) / (S + 1/4) (Vehtari et al. 2021).
     """
@@ -55,7 +55,7 @@ def rank_normalized(x: Tensor) -> Tensor:
 
 
 def split_rhat(x: Tensor) -> Tensor:
-    """Potential scale reduction of half chains, ``(..., chains, n) -> (...)`` float64.
+    """Potential scale reduction of half chains, (..., chains, n) -> (...) float64.
 
     sqrt( ((h - 1) W + B) / (h W) ) with h = n // 2, W the mean variance within the half chains
     and B/h the variance of their means. Near 1 when chains and halves agree; 1 for a constant,

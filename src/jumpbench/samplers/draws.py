@@ -1,6 +1,7 @@
 """What every sampler returns: samples, their weights, what they cost."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -71,6 +72,15 @@ class Draws:
         if not samples.is_floating_point():
             samples = samples.long()
         return cls(samples, plain["log_weights"], Cost(**plain["cost"]), plain["extras"])
+
+
+def timed(draw: Callable[[], Draws]) -> Draws:
+    """What ``draw`` gives, with the seconds that it took: ways of drawing differ in cost."""
+    started = time.monotonic()
+    draws = draw()
+    if draws.samples.is_cuda:
+        torch.cuda.synchronize(draws.samples.device)
+    return draws.timed(time.monotonic() - started)
 
 
 def narrow(states: Tensor) -> Tensor:

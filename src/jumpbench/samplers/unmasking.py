@@ -1,7 +1,7 @@
 """Drawing states by unmasking one site after the other, in random order.
 
-States of the chain are integers ``0..N``, ``N`` being the mask. A network maps them, ``(B, D)``, to
-logits ``(B, D, N)`` of every masked site's conditional law given the visible sites; there is no
+States of the chain are integers ``0..N``, ``N`` being the mask. A network maps them, (B, D), to
+logits (B, D, N) of every masked site's conditional law given the visible sites; there is no
 time.
 """
 
@@ -22,7 +22,7 @@ def unmask(
     """Draws ``n_chains`` states, one site at a time in a uniformly random order (``D`` calls).
 
     Returns:
-        States ``(B, D)`` and ``sum_sites log q(symbol)``, ``(B,)`` float64: the probability of the
+        States (B, D) and ``sum_sites log q(symbol)``, (B,) float64: the probability of the
         draws given the order. The law of the order is the same for sampler and target, so
         ``E[nu(x) / q] = Z`` for any network and any target nu.
     """

@@ -18,14 +18,14 @@ CPU_ENTRIES = 2**16  # distances in hand at a time on a CPU
 
 @dataclass
 class MultiStart:
-    """Local optima of several starts: tours ``(B, starts, n)``, lengths ``(B, starts)`` float64."""
+    """Local optima of several starts: tours (B, starts, n), lengths (B, starts) float64."""
 
     tours: Tensor
     lengths: Tensor
 
     @property
     def best(self) -> Tensor:
-        """The shortest tour of every instance, ``(B, n)``."""
+        """The shortest tour of every instance, (B, n)."""
         rows = torch.arange(len(self.tours), device=self.tours.device)
         return self.tours[rows, self.lengths.argmin(1)]
 
@@ -37,7 +37,7 @@ def random_tours(shape: tuple[int, ...], n: int, generator: torch.Generator) -> 
 
 
 def local_search(coords: Tensor, tours: Tensor, or_opt: bool = False) -> Tensor:
-    """Local optima ``(B, n)`` reached from ``tours (B, n)`` over ``coords (B, n, 2)``.
+    """Local optima (B, n) reached from ``tours`` (B, n) over ``coords`` (B, n, 2).
 
     The neighbourhood is 2-opt (reverse a stretch of the tour), with ``or_opt`` also moving one to
     three consecutive nodes elsewhere in either direction. Best improvement, until no move
@@ -78,7 +78,7 @@ def multi_start(
 
 
 def _best_move(coords: Tensor, tours: Tensor, or_opt: bool) -> tuple[Tensor, Tensor]:
-    """One step of every tour, and which ones it shortened ``(B,)``."""
+    """One step of every tour, and which ones it shortened (B,)."""
     ordered = coords.gather(1, tours[..., None].expand(-1, -1, 2))
     between = torch.cdist(ordered, ordered, compute_mode="donot_use_mm_for_euclid_dist")
     gain, order = _two_opt(between)
@@ -93,7 +93,7 @@ def _best_move(coords: Tensor, tours: Tensor, or_opt: bool) -> tuple[Tensor, Ten
 
 
 def _two_opt(between: Tensor) -> tuple[Tensor, Tensor]:
-    """Best 2-opt change of length ``(B,)`` and the new order of positions ``(B, n)``.
+    """Best 2-opt change of length (B,) and the new order of positions (B, n).
 
     Replacing the edges (i, i+1), (j, j+1) by (i, j), (i+1, j+1) reverses positions i+1..j.
     """

@@ -1,6 +1,6 @@
 """Euclidean travelling salesman: exact solvers, and labels for generated instances.
 
-Coordinates are ``(B, n, 2)`` floats, tours ``(B, n)`` as :mod:`jumpbench.solvers.tours` has them.
+Coordinates are (B, n, 2) floats, tours (B, n) as :mod:`jumpbench.solvers.tours` has them.
 """
 
 import itertools
@@ -17,7 +17,7 @@ INTEGER_SCALE = 10_000_000  # integer solvers see unit-square distances with sev
 
 
 def held_karp(coords: Tensor, chunk: int = 128) -> Tensor:
-    """Optimal tours ``(B, n)`` of ``coords (B, n, 2)``, canonical, for 2 <= n <= 12.
+    """Optimal tours (B, n) of ``coords`` (B, n, 2), canonical, for 2 <= n <= 12.
 
     Dynamic programme over subsets S of the nodes 1..n-1 and the last node j of a path from 0,
     C(S, j) = min_{i in S \\ j} C(S \\ j, i) + d(i, j), in float64, all subsets of one size and
@@ -60,7 +60,7 @@ def _held_karp(coords: Tensor, n: int) -> Tensor:
 
 
 def solve_tours(coords: Tensor, generator: torch.Generator, n_starts: int = 20) -> Tensor:
-    """Labels ``(B, n)`` for generated instances, canonical.
+    """Labels (B, n) for generated instances, canonical.
 
     Exact (Held-Karp) up to 12 nodes; beyond, the best of ``n_starts`` random starts of local
     search with 2-opt and or-opt moves, which is near-optimal and says so in the data's reading.
@@ -71,7 +71,7 @@ def solve_tours(coords: Tensor, generator: torch.Generator, n_starts: int = 20) 
 
 
 def solve_ortools(coords: Tensor, seconds: float = 60.0, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Optimal tours ``(B, n)`` and whether each was proven optimal ``(B,)``, by CP-SAT.
+    """Optimal tours (B, n) and whether each was proven optimal (B,), by CP-SAT.
 
     One circuit constraint over all directed edges per instance, distances rounded to 1e-7; an
     instance that reaches ``seconds`` keeps its best tour, unproven.
@@ -109,7 +109,7 @@ def solve_ortools(coords: Tensor, seconds: float = 60.0, seed: int = 0) -> tuple
 
 
 def solve_lkh(coords: Tensor, runs: int = 10) -> Tensor:
-    """Tours ``(B, n)`` by Lin-Kernighan-Helsgaun through the opt-in package ``elkai``.
+    """Tours (B, n) by Lin-Kernighan-Helsgaun through the opt-in package ``elkai``.
 
     Raises:
         UserError: when elkai, whose licence is non-commercial and which no extra installs, is

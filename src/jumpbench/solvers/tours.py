@@ -1,6 +1,6 @@
 """Closed tours of points in the plane: their length, and one way to write each.
 
-Coordinates are ``(B, n, 2)`` floats, tours ``(B, n)`` long index tensors that visit every node
+Coordinates are (B, n, 2) floats, tours (B, n) long index tensors that visit every node
 once; the edge from the last node back to the first is implied.
 """
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def tour_length(coords: Tensor, tours: Tensor) -> Tensor:
-    """Closed length ``(..., )`` of tours ``(..., n)`` over ``coords (..., n, 2)``, in float64.
+    """Closed length (..., ) of tours (..., n) over ``coords`` (..., n, 2), in float64.
 
     Leading dimensions broadcast, so many tours of one instance need no copies of it.
     """

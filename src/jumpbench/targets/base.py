@@ -16,14 +16,14 @@ class DiscreteTarget(Protocol):
     length: int
     """Number of sites D."""
     n_states: int
-    """Number of symbols N; states are integer tensors ``(..., D)`` with values ``0..N-1``."""
+    """Number of symbols N; states are integer tensors (..., D) with values ``0..N-1``."""
 
     def log_prob(self, x: Tensor) -> Tensor:
-        """log nu(x) up to one additive constant; ``(..., D) -> (...)``."""
+        """log nu(x) up to one additive constant; (..., D) -> (...)."""
         ...
 
     def neighbor_log_ratios(self, x: Tensor) -> Tensor:
-        """log nu(x^{d<-n}) - log nu(x), ``(..., D) -> (..., D, N)``, 0 at the current symbol."""
+        """log nu(x^{d<-n}) - log nu(x), (..., D) -> (..., D, N), 0 at the current symbol."""
         ...
 
 
@@ -58,15 +58,15 @@ class Target:
         self.n_states = int(n_states)
 
     def log_prob(self, x: Tensor) -> Tensor:
-        """log nu(x) up to one additive constant; ``(..., D) -> (...)``, floating point."""
+        """log nu(x) up to one additive constant; (..., D) -> (...), floating point."""
         raise UserError(f"{type(self).__name__} must define log_prob(x): (..., D) -> (...)")
 
     def energy(self, x: Tensor) -> Tensor:
-        """The energy that EW2 and other summaries are taken of; ``(..., D) -> (...)``."""
+        """The energy that EW2 and other summaries are taken of; (..., D) -> (...)."""
         return -self.log_prob(x)
 
     def neighbor_log_ratios(self, x: Tensor) -> Tensor:
-        """log nu(x^{d<-n}) - log nu(x), shape ``(..., D, N)``, exactly 0 at the current symbol."""
+        """log nu(x^{d<-n}) - log nu(x), shape (..., D, N), exactly 0 at the current symbol."""
         return generic_neighbor_log_ratios(self.log_prob, x, self.n_states)
 
 
@@ -76,7 +76,7 @@ def generic_neighbor_log_ratios(
     """All one-site log-ratios by brute force, ``chunk`` changed states per call of ``log_prob``.
 
     By default 4096 of them; on a CPU 1024, so that less of it leaves the cache. ``x`` is
-    ``(..., D)``; the result is ``(..., D, N)`` in the dtype of ``log_prob``. Where nu(x) = 0 the
+    (..., D); the result is (..., D, N) in the dtype of ``log_prob``. Where nu(x) = 0 the
     ratios are undefined (NaN or inf).
     """
     chunk = chunk or (1024 if x.device.type == "cpu" else 4096)

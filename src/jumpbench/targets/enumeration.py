@@ -32,22 +32,22 @@ def all_states(length: int, n_states: int) -> Tensor:
 
 @dataclass(frozen=True)
 class EnumeratedLaw:
-    """A normalised law on all states: ``states (S, D)``, ``probs (S,)`` float64, ``log_z``."""
+    """A normalised law on all states: ``states`` (S, D), ``probs`` (S,) float64, ``log_z``."""
 
     states: Tensor
     probs: Tensor
     log_z: float
 
     def mean(self, values: Tensor) -> float:
-        """Expectation of one value per state, ``(S,)``."""
+        """Expectation of one value per state, (S,)."""
         return float(self.probs @ values.double())
 
     def std(self, values: Tensor) -> float:
-        """Standard deviation of one value per state, ``(S,)``."""
+        """Standard deviation of one value per state, (S,)."""
         return math.sqrt(self.mean((values.double() - self.mean(values)) ** 2))
 
     def histogram(self, samples: Tensor, n_states: int) -> Tensor:
-        """Empirical law of ``samples (B, D)`` on the same states, ``(S,)`` float64."""
+        """Empirical law of ``samples`` (B, D) on the same states, (S,) float64."""
         powers = n_states ** torch.arange(samples.shape[-1] - 1, -1, -1)
         index = (samples.long().cpu() * powers).sum(-1)
         return torch.bincount(index, minlength=len(self.probs)).double() / len(index)

@@ -36,7 +36,7 @@ class Ising(PairLattice):
         return x.to(self.dtype, copy=True).mul_(2).sub_(1)
 
     def energy(self, x: Tensor) -> Tensor:
-        """E(x), ``(..., D) -> (...)``, not multiplied by beta."""
+        """E(x), (..., D) -> (...), not multiplied by beta."""
         spins = self.grid(self.spins(x))
         local = spins.roll(1, -1).add_(spins.roll(1, -2)).mul_(self.coupling)
         return local.add_(self.external_field).mul_(spins).sum((-2, -1)).neg_()

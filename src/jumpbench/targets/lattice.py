@@ -24,11 +24,11 @@ class LatticeTarget(DiscreteTarget, Protocol):
     """(N,), likewise."""
 
     def grid(self, x: Tensor) -> Tensor:
-        """``(..., D) -> (..., L, L)``, rows first."""
+        """(..., D) -> (..., L, L), rows first."""
         ...
 
     def energy(self, x: Tensor) -> Tensor:
-        """The energy in the model's own units, ``(..., D) -> (...)``."""
+        """The energy in the model's own units, (..., D) -> (...)."""
         ...
 
 
@@ -46,8 +46,8 @@ class PairLattice(Target):
 
     Args:
         size: L, at least 3 (at L = 2 the left and the right neighbour are the same site).
-        pair: A, ``(N, N)``.
-        field: b, ``(N,)``.
+        pair: A, (N, N).
+        field: b, (N,).
         beta: inverse temperature.
         dtype: of everything computed; float64 for oracles.
 
@@ -82,14 +82,14 @@ class PairLattice(Target):
         self._tables: dict[torch.device, LocalRatios] = {}
 
     def grid(self, x: Tensor) -> Tensor:
-        """``(..., D) -> (..., L, L)``, rows first."""
+        """(..., D) -> (..., L, L), rows first."""
         return x.reshape(*x.shape[:-1], self.size, self.size)
 
     def log_prob(self, x: Tensor) -> Tensor:
         return self.energy(x).mul_(-self.beta)
 
     def neighbor_log_ratios(self, x: Tensor, out: Tensor | None = None) -> Tensor:
-        """All one-site log-ratios in one pass; ``(..., D) -> (..., D, N)``.
+        """All one-site log-ratios in one pass; (..., D) -> (..., D, N).
 
         Few symbols: by :class:`~jumpbench.ops.lattice_ratios.LocalRatios`.
 

@@ -29,7 +29,7 @@ class Potts(PairLattice):
         self.coupling = float(coupling)
 
     def energy(self, x: Tensor) -> Tensor:
-        """E(x), ``(..., D) -> (...)``, not multiplied by beta."""
+        """E(x), (..., D) -> (...), not multiplied by beta."""
         grid = self.grid(x)
         equal = (grid == grid.roll(1, -1)).to(self.dtype).add_(grid == grid.roll(1, -2))
         return equal.sum((-2, -1)).mul_(-self.coupling)

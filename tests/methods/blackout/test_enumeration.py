@@ -14,9 +14,9 @@ from jumpbench.methods.blackout.enumeration import (
     poisson_steps,
     smooth_levels,
     textbook,
-    total_variation,
     transport_distance,
 )
+from jumpbench.metrics.histogram import total_variation
 from jumpbench.processes.observation_times import FisherTimes
 
 P0 = [0.05, 0, 0.2, 0.1, 0, 0.05, 0.3, 0, 0.3]

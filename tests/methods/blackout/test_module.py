@@ -9,7 +9,7 @@ from lightning import Trainer
 from jumpbench.data.counts import CountData, SampleBatches
 from jumpbench.errors import UserError
 from jumpbench.methods.blackout import losses
-from jumpbench.methods.blackout.module import Blackout, trained_weights
+from jumpbench.methods.blackout.module import Blackout
 from jumpbench.methods.common.averaging import RampedWeightAveraging
 from jumpbench.networks.count_perceptron import CountPerceptron
 from jumpbench.processes.death import PureDeath
@@ -55,9 +55,9 @@ def trained():
 
 def test_the_trained_model_knows_what_is_lost(trained):
     """At t_T the mean of the data, 2.5; with some units left, the other ones."""
-    empty = trained.model.at(torch.zeros(1, 2, dtype=torch.uint8), 20)
+    empty = trained.network.at(torch.zeros(1, 2, dtype=torch.uint8), 20)
     assert torch.allclose(empty, torch.tensor(2.5), atol=0.6)
-    one = trained.model.at(torch.tensor([[3, 2]], dtype=torch.uint8), 11)
+    one = trained.network.at(torch.tensor([[3, 2]], dtype=torch.uint8), 11)
     assert torch.allclose(one, torch.tensor([[2.0, 3.0]]), atol=0.6)
 
 
@@ -108,13 +108,13 @@ def test_a_stopped_run_continues_as_if_it_had_not(tmp_path):
     trainer(16, callbacks=[Save()]).fit(stopped, data())
     resumed = trainer(30, callbacks=[RampedWeightAveraging()])
     resumed.fit(rest, data(), ckpt_path=path, weights_only=True)
-    for a, b in zip(whole.model.parameters(), rest.model.parameters(), strict=True):
+    for a, b in zip(whole.network.parameters(), rest.network.parameters(), strict=True):
         assert torch.equal(a, b)
 
 
 def test_drawn_batches_are_judged_beside_held_out_counts(trained):
     method = blackout(step=partial(BinomialBridge, rounding=stochastic), stride=5)
-    method.model.load_state_dict(trained.model.state_dict())
+    method.network.load_state_dict(trained.network.state_dict())
     trainer(1).test(method, SampleBatches(Pairs(), 25, 10, held_out=2), verbose=False)
     assert method.results["n_samples"] == 25
     assert method.results["network_evaluations"] == method.results["sequential_steps"] == 4
@@ -134,10 +134,10 @@ def test_weights_of_another_run(trained, tmp_path):
     torch.save(state, folder / "last.ckpt")
     method = blackout(weights=str(tmp_path))
     method.setup("test")
-    for name, weight in trained.model.state_dict().items():
-        assert torch.equal(method.model.state_dict()[name], weight)
+    for name, weight in trained.network.state_dict().items():
+        assert torch.equal(method.network.state_dict()[name], weight)
     with pytest.raises(UserError, match="finish the run"):
-        trained_weights(tmp_path / "nowhere")
+        blackout(weights=str(tmp_path / "nowhere")).setup("test")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from itertools import pairwise
 import torch
 
 from jumpbench.methods.dasbs.matching import adjoint_log_target
-from jumpbench.methods.dasbs.tau_leaping_law import total_variation
+from jumpbench.metrics.histogram import total_variation
 from jumpbench.processes.schedules import as_tensor
 
 

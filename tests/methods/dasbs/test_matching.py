@@ -2,18 +2,15 @@
 
 import pytest
 import torch
+from torch import nn
 
 from jumpbench.methods.dasbs.bridge import Pairs
-from jumpbench.methods.dasbs.losses import (
-    controller_divergence,
-    corrector_divergence,
-    weighted_mean,
-)
+from jumpbench.methods.dasbs.losses import bregman, weighted_mean
+from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import (
     AdjointMatching,
     DenoisingMatching,
     adjoint_log_target,
-    bregman,
     denoising_log_target,
 )
 from jumpbench.processes.base import is_symbol
@@ -21,6 +18,11 @@ from jumpbench.processes.schedules import Constant, ModifiedLogLinear
 from jumpbench.targets.potts import Potts
 
 T = 0.4
+
+
+def matcher(matching, times):
+    """A matcher whose own network is never asked."""
+    return Matcher(2, 3, lambda **_: nn.Identity(), torch.optim.SGD, matching, times=times)
 
 
 def averaged(log_target, law, at):
@@ -140,10 +142,9 @@ class TestLossesAtTheOptimum:
             return exact + amount.view(-1, 1, 1) * direction[rows]
 
         ratios = bridge.log_ratios(bridge.phi_1)
-        return controller_divergence(
-            network, pairs, 1, matching, lambda x: ratios[bridge.index(x)], bridge.reference,
-            generator,
-        )  # fmt: skip
+        return matcher(matching, 1).controller_divergence(
+            network, pairs, lambda x: ratios[bridge.index(x)], bridge.reference, generator
+        )
 
     def corrector(self, bridge, matching, pairs, amount, generator):
         direction = torch.randn(9, 2, 3, generator=generator)
@@ -154,10 +155,9 @@ class TestLossesAtTheOptimum:
             return table[rows] + amount.view(-1, 1, 1) * direction[rows]
 
         ratios = bridge.log_ratios(bridge.phihat_0)
-        return corrector_divergence(
-            network, pairs, 1, matching, lambda x: ratios[bridge.index(x)], bridge.reference,
-            generator,
-        )  # fmt: skip
+        return matcher(matching, 1).corrector_divergence(
+            network, pairs, lambda x: ratios[bridge.index(x)], bridge.reference, generator
+        )
 
     @pytest.mark.parametrize("network", ["controller", "corrector"])
     @pytest.mark.parametrize("matching", [AdjointMatching(), DenoisingMatching(latest=0.9)])
@@ -194,10 +194,11 @@ def test_several_times_share_one_evaluation_of_ratios_and_corrector(bridge):
         sizes.append(len(x))
         return torch.zeros(*x.shape, 3)
 
-    arguments = (Pairs(start, end), 8, AdjointMatching(), ratios, bridge.reference, generator)
-    outputs = controller_divergence(lambda x, t: torch.zeros(*x.shape, 3), *arguments)
+    arguments = (Pairs(start, end), ratios, bridge.reference, generator)
+    eight = matcher(AdjointMatching(), 8)
+    outputs = eight.controller_divergence(lambda x, t: torch.zeros(*x.shape, 3), *arguments)
     assert outputs.shape == (16, 8)
-    assert corrector_divergence(ratios, *arguments).shape == (16, 1)
+    assert eight.corrector_divergence(ratios, *arguments).shape == (16, 1)
     assert sizes == [16, 16, 16]
 
 

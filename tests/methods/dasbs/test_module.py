@@ -327,13 +327,13 @@ def test_stage_one_after_a_warm_start_regresses_on_the_loaded_corrector(tmp_path
     def end_ratios(method):
         """What the controller regresses on at x in the first step of stage 1."""
         ratios = []
-        loss = method.controller.controller_loss
+        divergence = method.controller.controller_divergence
 
         def spied(control, pairs, end_ratios, *rest):
             ratios.append(end_ratios(x).detach())
-            return loss(control, pairs, end_ratios, *rest)
+            return divergence(control, pairs, end_ratios, *rest)
 
-        method.controller.controller_loss = spied
+        method.controller.controller_divergence = spied
         train(method, 1)
         return ratios[0]
 

@@ -8,7 +8,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from jumpbench.methods.dasbs.bridge import Reference
 from jumpbench.methods.dasbs.sampler import Grid, Paths, mode_persistence, simulate
-from jumpbench.methods.dasbs.tau_leaping_law import sampler_law, total_variation
+from jumpbench.methods.dasbs.tau_leaping_law import sampler_law
+from jumpbench.metrics.histogram import total_variation
 from jumpbench.processes.schedules import ModifiedLogLinear
 from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.weights import effective_sample_size, log_normaliser

@@ -157,7 +157,7 @@ def test_flow_and_couplings_learn_together(tmp_path):
     law = trained_energy(str(tmp_path), partial(CouplingEnergy, l1=0.0), 9)
     x = all_states(9, 2).long()[:20]
     assert torch.equal(law.log_prob(x), method.law.log_prob(x))
-    with pytest.raises(UserError, match="another energy"):
+    with pytest.raises(UserError, match="do not fit"):
         trained_energy(str(tmp_path), partial(BitEnergy, hidden=8), 9)
 
 

@@ -13,11 +13,11 @@ from jumpbench.methods.blackout.enumeration import (
     corrector_steps,
     poisson_steps,
     textbook,
-    total_variation,
     transport_distance,
 )
 from jumpbench.methods.blackout.losses import regression
 from jumpbench.methods.blackout.module import Blackout
+from jumpbench.metrics.histogram import total_variation
 from jumpbench.samplers.draws import Draws
 
 
@@ -77,7 +77,7 @@ class EnumeratedBlackout(Blackout):
         counts = EnumeratedCounts(law)
         sites = counts.states.shape[1]
         super().__init__(nn.Identity(), shape=(sites,), **options)
-        self.model = TabularLost(self.grid.steps, counts.maximum, sites)
+        self.network = TabularLost(self.grid.steps, counts.maximum, sites)
         if counts.maximum != self.process.maximum:
             raise UserError(
                 f"the law has values 0..{counts.maximum}, the process 0..{self.process.maximum}"
@@ -94,7 +94,7 @@ class EnumeratedBlackout(Blackout):
     def training_step(self, batch: Any, batch_index: int) -> Tensor:
         """The loss itself, its expectation over k, X_0 and X_t written out."""
         law, lost = self._expected
-        per_state = regression(self.model.table.flatten(0, 1), lost.flatten(0, 1))
+        per_state = regression(self.network.table.flatten(0, 1), lost.flatten(0, 1))
         return (self.weight[1:] * (law * per_state.view_as(law)).sum(1)).mean()
 
     def draw(self, batch: Any, generator: torch.Generator) -> Draws:
@@ -114,7 +114,7 @@ class EnumeratedBlackout(Blackout):
             return self.counts.lost(self.grid, k)
         states = self.counts.states.to(self.device)
         with torch.no_grad():
-            return self.model.at(states, k).double().cpu()
+            return self.network.at(states, k).double().cpu()
 
     def further_results(self) -> dict[str, float]:
         counts, grid, stride = self.counts, self.grid, self.stride
@@ -137,7 +137,9 @@ class EnumeratedBlackout(Blackout):
             )
         if not self.trained and few:
             laws["posterior"] = counts.exact_law(grid, stride)
-        values = {f"tv@{name}": total_variation(law, counts.law) for name, law in laws.items()}
+        values = {
+            f"tv@{name}": float(total_variation(law, counts.law)) for name, law in laws.items()
+        }
         if counts.states.shape[1] == 1:
             values |= {
                 f"transport@{name}": transport_distance(law, counts.law)

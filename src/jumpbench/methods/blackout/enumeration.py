@@ -151,11 +151,6 @@ def smooth_levels(maximum: int = 255) -> Tensor:
     return law.sum(0) / law.sum()
 
 
-def total_variation(p: Tensor, q: Tensor) -> float:
-    """Half the L1 distance of two laws (S,)."""
-    return float(0.5 * (p - q).abs().sum())
-
-
 def transport_distance(p: Tensor, q: Tensor) -> float:
     """Wasserstein-1 distance of two laws on 0..M, in units of a count."""
     return float((p - q).cumsum(0).abs().sum())

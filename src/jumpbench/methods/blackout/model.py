@@ -1,5 +1,7 @@
 """The network of Blackout: counts and the index of their time in, expected units lost out."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
@@ -43,6 +45,10 @@ class LostUnits(nn.Module):
         self.register_buffer("shift", shift, persistent=False)
         share = grid.loss if output_by_time else torch.ones_like(grid.loss)
         self.register_buffer("share", share.float(), persistent=False)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compiles the network in place: training calls it by :meth:`loss`, not by ``forward``."""
+        self.network.compile(*args, **kwargs)
 
     def raw(self, x: Tensor, k: Tensor) -> Tensor:
         """The network's output before the softplus, float32, for x (B, ...) and k (B,) in 1..T."""

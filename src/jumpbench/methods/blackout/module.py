@@ -1,28 +1,29 @@
 """Blackout Diffusion: learn how much of every count is lost, then bring it back."""
 
 from collections.abc import Callable, Collection, Iterable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from jumpbench.artifacts import load_weights
 from jumpbench.data.counts import Batch
 from jumpbench.errors import UserError
 from jumpbench.methods.blackout.likelihood import bound
 from jumpbench.methods.blackout.losses import finite_time
 from jumpbench.methods.blackout.model import LostUnits
-from jumpbench.methods.common.base import Method
+from jumpbench.methods.common.trained import TrainedMethod
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import ObservationTimes
 from jumpbench.samplers.counts import Corrector, PoissonLeap, Step, generate_counts
 from jumpbench.samplers.draws import Draws
 
-LOG_EVERY = 50
+adam = partial(torch.optim.Adam, lr=2e-4)
 
 
-class Blackout(Method):
+class Blackout(TrainedMethod):
     """The reversal of pure death, learned by regression (Algorithms 1 and 2).
 
     Training batches hold ``counts`` (B, ...) in 0..M. A test batch asks for ``count`` samples and
@@ -48,8 +49,7 @@ class Blackout(Method):
         output_scale: likewise.
         output_by_time: likewise.
         dropout_in_sampling: leave dropout on while sampling, as the published notebooks do.
-        compile: compile the network; batches must keep their shape.
-        options: of :class:`~jumpbench.methods.common.base.Method`.
+        options: of :class:`~jumpbench.methods.common.trained.TrainedMethod`.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Blackout(Method):
         process: PureDeath,
         grid: ObservationTimes,
         weight: Callable[[ObservationTimes], Tensor] = finite_time,
-        optimizer: Callable[[Iterable[nn.Parameter]], Optimizer] | None = None,
+        optimizer: Callable[[Iterable[nn.Parameter]], Optimizer] = adam,
         step: Callable[[PureDeath], Step] = PoissonLeap,
         corrector: Callable[[PureDeath, ObservationTimes], Corrector] | None = None,
         stride: int = 1,
@@ -71,22 +71,18 @@ class Blackout(Method):
         output_scale: float = 1.0,
         output_by_time: bool = False,
         dropout_in_sampling: bool = False,
-        compile: bool = False,
         **options: Any,
     ) -> None:
-        super().__init__(**options)
+        model = LostUnits(network, grid, process.maximum, input_scale, output_scale, output_by_time)
+        super().__init__(model, optimizer, **options)
         if bernoulli_bound and process.maximum != 1:
             raise UserError("bernoulli_bound is for counts that are 0 or 1")
         grid.visits(stride)  # refuses a stride that does not divide T
-        self.model = LostUnits(
-            network, grid, process.maximum, input_scale, output_scale, output_by_time
-        )
         self.process, self.grid = process, grid
         self.register_buffer("survival", grid.survival.float(), persistent=False)
         self.register_buffer("gone", grid.loss.float(), persistent=False)
         scaled = grid.steps * weight(grid)
         self.register_buffer("weight", scaled.float(), persistent=False)
-        self._optimizer = optimizer or (lambda parameters: torch.optim.Adam(parameters, lr=2e-4))
         self.step = step(process)
         self.corrector = corrector(process, grid) if corrector is not None else None
         self.stride, self.keep = stride, tuple(keep)
@@ -94,8 +90,6 @@ class Blackout(Method):
         self.weights = weights
         self.bernoulli_bound, self.bound_strata = bernoulli_bound, bound_strata
         self.dropout_in_sampling = dropout_in_sampling
-        if compile:
-            network.compile()  # in place: weights keep their names
 
     # Training
 
@@ -106,10 +100,7 @@ class Blackout(Method):
         generator = self.generator("noise")
         x, k = self.noised(start, generator)
         self.meter.count("network", x, start.ndim - 1)
-        loss = (self.weight[k] * self.model.loss(start, x, k)).mean()
-        if (self.global_step + 1) % LOG_EVERY == 0:
-            self.log("train/loss", loss.detach())
-        return loss
+        return self.logged((self.weight[k] * self.network.loss(start, x, k)).mean())
 
     def noised(self, start: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """Counts at a random observation time per image, and its index k in 1..T."""
@@ -120,14 +111,11 @@ class Blackout(Method):
         survival, gone = (table[k].view(-1, *sites) for table in (self.survival, self.gone))
         return self.process.observed(start, survival, gone, generator), k
 
-    def configure_optimizers(self) -> Optimizer:
-        return self._optimizer(self.model.parameters())
-
     # Sampling
 
     def setup(self, stage: str) -> None:
         if stage == "test" and self.weights is not None:
-            self.model.load_state_dict(trained_weights(self.weights))
+            load_weights(self.network, self.weights, "network")
 
     def draw(self, batch: Batch, generator: torch.Generator) -> Draws:
         held_out = batch.get("counts")
@@ -151,9 +139,9 @@ class Blackout(Method):
             UserError: nobody has said what shape a sample has.
         """
         shape = self._sample_shape()
-        self.model.train(self.dropout_in_sampling)
+        self.network.train(self.dropout_in_sampling)
         return generate_counts(
-            self.model.at, self.process, self.grid, (count, *shape), self.step,
+            self.network.at, self.process, self.grid, (count, *shape), self.step,
             corrector=self.corrector, stride=self.stride, keep=keep, generator=generator,
             device=self.device,
         )  # fmt: skip
@@ -164,10 +152,10 @@ class Blackout(Method):
 
         Their mean over many counts estimates a bound; single ones scatter, also below zero.
         """
-        self.model.eval()
+        self.network.eval()
         parts = [
             bound(
-                self.model, self.process, self.grid, part, generator or self.generator("bound"),
+                self.network, self.process, self.grid, part, generator or self.generator("bound"),
                 self.bound_strata, self.bernoulli_bound,
             )
             for part in counts.split(500)
@@ -178,17 +166,3 @@ class Blackout(Method):
         if self.shape is None:
             raise UserError("give Blackout the shape of a sample, as shape=(1, 16, 16)")
         return self.shape
-
-
-def trained_weights(folder: str | Path) -> dict[str, Tensor]:
-    """Averaged weights of the model of a finished training run.
-
-    Raises:
-        UserError: there is no checkpoint in it.
-    """
-    path = Path(folder) / "checkpoints" / "last.ckpt"
-    if not path.is_file():
-        raise UserError(f"{path} is missing: finish the run that trains these weights first")
-    state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
-    prefix = "model."
-    return {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}

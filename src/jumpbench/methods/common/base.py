@@ -2,11 +2,12 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from lightning import LightningModule
+from torch import nn
 
 from jumpbench.data.batches import batch_number, count_batches
 from jumpbench.errors import UserError
@@ -16,7 +17,10 @@ from jumpbench.methods.common.processes import gather
 from jumpbench.methods.common.shards import Shard, Shards
 from jumpbench.samplers.cost import Cost, Meter
 from jumpbench.samplers.draws import Draws
-from jumpbench.seeding import make_generator
+from jumpbench.seeding import derive_seed, make_generator
+
+Builder = Callable[..., nn.Module]
+"""Takes sizes, often ``length`` and ``n_states``: such as a partial of a network class."""
 
 
 class Method(LightningModule, ABC):
@@ -75,6 +79,12 @@ class Method(LightningModule, ABC):
         return {}
 
     # Randomness
+
+    def build(self, builder: Builder, name: str, **sizes: int) -> nn.Module:
+        """A network with initial weights that depend on the seed and the name alone."""
+        with torch.random.fork_rng():
+            torch.manual_seed(derive_seed(self.seed, name))
+            return builder(**sizes)
 
     def generator(self, name: str) -> torch.Generator:
         """The run's generator for one component of training, on the module's device.

@@ -36,7 +36,7 @@ class ScoreTraining(TrainedMethod):
     ones, if the trainer averages), for runs that need this one as their prior.
 
     Args:
-        network: states ``(B, D)`` and noise ``(B,)`` -> log-scores ``(B, D, N)``.
+        network: states (B, D) and noise (B,) -> log-scores (B, D, N).
         process: forward process of a site, uniform or masked.
         optimizer: made of the network's parameters.
         rate: learning rate per step, if any.

@@ -18,6 +18,7 @@ from torch.special import xlogy
 from jumpbench.methods.dasbs.bridge import Reference
 from jumpbench.methods.dasbs.curie_weiss import CurieWeiss, flip_ratios, log_choose
 from jumpbench.methods.dasbs.sampler import Grid
+from jumpbench.metrics.histogram import total_variation
 from jumpbench.processes.schedules import as_tensor
 
 _CHUNK = 2**21
@@ -200,7 +201,7 @@ class ExactTurns:
         for _ in range(settle):
             after = self.turn(balanced)
             after = (after + after.flip(0, 1)) / 2
-            balanced, moved = after, float((after - balanced).abs().sum()) / 2
+            balanced, moved = after, float(total_variation(after, balanced))
         change = balanced * (2 * self.target.up / self.target.spins - 1)
         change = change - balanced * change.sum(1, keepdim=True) / balanced.sum(1, keepdim=True)
         factor = self.tilt(change)

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from jumpbench.methods.dasbs.losses import Network
+from jumpbench.methods.dasbs.matching import Network
 from jumpbench.samplers.cost import Meter, metered
 from jumpbench.targets.base import DiscreteTarget
 

@@ -1,53 +1,26 @@
-"""Losses of a batch of pairs: a matching's targets against a network's output, by divergence."""
+"""The divergence that all four matchings minimise, and its mean over a batch of pairs."""
 
-from collections.abc import Callable
-
-import torch
 from torch import Tensor
 
-from jumpbench.methods.dasbs.bridge import Pairs, Reference
-from jumpbench.methods.dasbs.matching import Matching, Ratios, bregman
-
-Network = Callable[..., Tensor]
+from jumpbench.processes.base import is_symbol
 
 
-def controller_divergence(
-    network: Network,
-    pairs: Pairs,
-    n_times: int,
-    matching: Matching,
-    end_ratios: Ratios,
-    reference: Reference,
-    generator: torch.Generator,
-) -> Tensor:
-    """Divergence (B, R) of the controller at R times of every pair.
+def bregman(log_target: Tensor, log_output: Tensor, at: Tensor) -> Tensor:
+    """Generalised Kullback-Leibler divergence a log(a/b) - a + b, averaged over sites and symbols.
 
-    ``end_ratios`` maps x_1 (B, D) to log nu-ratios minus log Phihat (B, D, N).
+    Args:
+        log_target: log a, (..., D, N), broadcastable to log b.
+        log_output: log b, likewise.
+        at: (..., D); the entries at its current symbols are left out.
+
+    Returns:
+        (...), float32: the sum over d and n != at_d, divided by D N (the released prefactor).
     """
-    with torch.no_grad():
-        t, x, log_target = matching.controller(pairs, n_times, end_ratios, reference, generator)
-    output = network(x.flatten(0, 1), t.flatten()).view_as(log_target)
-    return bregman(log_target, output, x)
-
-
-def corrector_divergence(
-    network: Network,
-    pairs: Pairs,
-    n_times: int,
-    matching: Matching,
-    start_ratios: Ratios,
-    reference: Reference,
-    generator: torch.Generator,
-) -> Tensor:
-    """Divergence (B, R) of the corrector at x_1, R = 1 for adjoint matching.
-
-    The network reads x_1 only, so it is evaluated once per pair, whatever R. ``start_ratios`` maps
-    x_0 (B, D) to log mu-ratios minus log Phi_0 (B, D, N).
-    """
-    with torch.no_grad():
-        log_target = matching.corrector(pairs, n_times, start_ratios, reference, generator)
-    output = network(pairs.end).unsqueeze(1)
-    return bregman(log_target, output, pairs.end.unsqueeze(1))
+    current = is_symbol(at, log_output.shape[-1])
+    log_a = log_target.float().masked_fill(current, 0)
+    log_b = log_output.float().masked_fill(current, 0)
+    a = log_a.exp()
+    return (a * (log_a - log_b) - a + log_b.exp()).mean((-2, -1))
 
 
 def weighted_mean(divergence: Tensor, log_weight: Tensor | None) -> Tensor:

@@ -8,16 +8,12 @@ from torch import Tensor, nn
 
 from jumpbench.errors import UserError
 from jumpbench.methods.common.averaging import RampedAverage
+from jumpbench.methods.common.base import Builder
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
 from jumpbench.methods.dasbs.buffer import PairBuffer
-from jumpbench.methods.dasbs.losses import (
-    Network,
-    controller_divergence,
-    corrector_divergence,
-    weighted_mean,
-)
-from jumpbench.methods.dasbs.matching import AdjointMatching, Matching, Ratios
-from jumpbench.methods.unnormalised.base import Builder, Optimizer
+from jumpbench.methods.dasbs.losses import bregman, weighted_mean
+from jumpbench.methods.dasbs.matching import AdjointMatching, Matching, Network, Ratios
+from jumpbench.methods.unnormalised.base import Optimizer
 from jumpbench.samplers.cost import Meter, metered
 
 Compiler = Callable[[nn.Module], Callable[..., Tensor]]
@@ -118,24 +114,40 @@ class Matcher(nn.Module):
 
     # Training
 
-    def controller_loss(
+    def controller_divergence(
         self, control: Network, pairs: Pairs, end_ratios: Ratios, reference: Reference,
         generator: torch.Generator,
     ) -> Tensor:  # fmt: skip
-        """ctrl-AM or ctrl-DM of ``control``; ``end_ratios``: x_1 -> log nu- less Phihat-ratios."""
-        divergence = controller_divergence(
-            control, pairs, self.times, self.matching, end_ratios, reference, generator
-        )
-        return weighted_mean(divergence, pairs.log_weight if self.reweight else None)
+        """Divergence (B, R) of ``control`` at R times of every pair: ctrl-AM or ctrl-DM.
 
-    def corrector_loss(
+        ``end_ratios`` maps x_1 (B, D) to log nu-ratios minus log Phihat (B, D, N).
+        """
+        with torch.no_grad():
+            t, x, log_target = self.matching.controller(
+                pairs, self.times, end_ratios, reference, generator
+            )
+        output = control(x.flatten(0, 1), t.flatten()).view_as(log_target)
+        return bregman(log_target, output, x)
+
+    def corrector_divergence(
         self, corrector: Network, pairs: Pairs, start_ratios: Ratios, reference: Reference,
         generator: torch.Generator,
     ) -> Tensor:  # fmt: skip
-        """corr-AM or corr-DM; ``start_ratios`` maps x_0 to log mu-ratios minus log Phi_0."""
-        return corrector_divergence(
-            corrector, pairs, self.times, self.matching, start_ratios, reference, generator
-        ).mean()
+        """Divergence (B, R) of ``corrector`` at x_1: corr-AM (R = 1) or corr-DM.
+
+        The network reads x_1 only, so it is evaluated once per pair, whatever R. ``start_ratios``
+        maps x_0 (B, D) to log mu-ratios minus log Phi_0 (B, D, N).
+        """
+        with torch.no_grad():
+            log_target = self.matching.corrector(
+                pairs, self.times, start_ratios, reference, generator
+            )
+        end = pairs.end
+        return bregman(log_target, corrector(end).unsqueeze(1), end.unsqueeze(1))
+
+    def mean(self, divergence: Tensor, pairs: Pairs) -> Tensor:
+        """The loss: the mean of (B, R), weighted by the pairs' paths if ``reweight``."""
+        return weighted_mean(divergence, pairs.log_weight if self.reweight else None)
 
     def take(self, weights: dict[str, Any]) -> None:
         """Starts network and average from averaged weights."""

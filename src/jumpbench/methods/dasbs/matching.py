@@ -3,7 +3,7 @@
 All four predict, at a state ``at`` and for every (site d, symbol n), the ratio of a potential
 between ``at`` with site d set to n and ``at``, and know it only through a second state, the
 ``pole``: the path's end for the controller, its start (or an inner state) for the corrector.
-Everything is in logarithms until the divergence.
+Everything is in logarithms until the divergence (:mod:`~jumpbench.methods.dasbs.losses`).
 """
 
 from collections.abc import Callable
@@ -16,6 +16,7 @@ from torch import Tensor
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
 from jumpbench.processes.base import is_symbol
 
+Network = Callable[..., Tensor]
 Ratios = Callable[[Tensor], Tensor]
 
 
@@ -48,24 +49,6 @@ def denoising_log_target(log_odds: Tensor, pole: Tensor, at: Tensor, n_states: i
     """
     elsewhere = (~is_symbol(pole, n_states)).float()
     return log_odds[..., None, None] * (elsewhere - (at != pole)[..., None].float())
-
-
-def bregman(log_target: Tensor, log_output: Tensor, at: Tensor) -> Tensor:
-    """Generalised Kullback-Leibler divergence a log(a/b) - a + b, averaged over sites and symbols.
-
-    Args:
-        log_target: log a, (..., D, N), broadcastable to log b.
-        log_output: log b, likewise.
-        at: (..., D); the entries at its current symbols are left out.
-
-    Returns:
-        (...), float32: the sum over d and n != at_d, divided by D N (the released prefactor).
-    """
-    current = is_symbol(at, log_output.shape[-1])
-    log_a = log_target.float().masked_fill(current, 0)
-    log_b = log_output.float().masked_fill(current, 0)
-    a = log_a.exp()
-    return (a * (log_a - log_b) - a + log_b.exp()).mean((-2, -1))
 
 
 class Matching(Protocol):

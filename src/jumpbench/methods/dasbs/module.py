@@ -11,16 +11,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jumpbench.artifacts import submodule_weights
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
 from jumpbench.methods.dasbs.guide import Guide
-from jumpbench.methods.dasbs.losses import Network
 from jumpbench.methods.dasbs.matcher import Compiler, Matcher
+from jumpbench.methods.dasbs.matching import Network
 from jumpbench.methods.dasbs.probes import Moment
 from jumpbench.methods.dasbs.refusals import check_settings
 from jumpbench.methods.dasbs.sampler import Grid, Paths, mode_persistence, simulate
 from jumpbench.methods.dasbs.sources import ConstantSource, UniformSource
 from jumpbench.methods.dasbs.stages import Stages
-from jumpbench.methods.unnormalised.base import TargetSampler, submodule_weights
+from jumpbench.methods.unnormalised.base import TargetSampler
 from jumpbench.processes.schedules import Schedule
 from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.cost import Meter, metered
@@ -209,9 +210,10 @@ class DASBS(TargetSampler):
             return ratios - self.corrector.call("average", self.meter)(x)
 
         control = self.control("network", self.meter)
-        return self.controller.controller_loss(
+        divergence = self.controller.controller_divergence(
             control, pairs, end_ratios, self.reference, self.generator("train")
         )
+        return self.controller.mean(divergence, pairs)
 
     def corrector_loss(self, pairs: Pairs) -> Tensor:
         """corr-AM or corr-DM of a batch of pairs."""
@@ -222,9 +224,9 @@ class DASBS(TargetSampler):
             return self.source.neighbor_log_ratios(x) - control
 
         network = self.corrector.call("network", self.meter)
-        return self.corrector.corrector_loss(
+        return self.corrector.corrector_divergence(
             network, pairs, start_ratios, self.reference, self.generator("train")
-        )
+        ).mean()
 
     def own_state(self) -> dict[str, Any]:
         own = super().own_state()

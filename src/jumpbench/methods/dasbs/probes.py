@@ -12,9 +12,10 @@ import torch
 from jumpbench.errors import UserError
 from jumpbench.methods.common.judged import Judged
 from jumpbench.methods.dasbs.stages import Place
-from jumpbench.methods.dasbs.tau_leaping_law import sampler_law, total_variation
+from jumpbench.methods.dasbs.tau_leaping_law import sampler_law
+from jumpbench.metrics.histogram import total_variation
 from jumpbench.metrics.lattice import dominating_symbols, mode_imbalance, symbol_fractions
-from jumpbench.metrics.states import energy_law, energy_levels
+from jumpbench.metrics.states import energy_laws
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.enumeration import enumerate_law
 
@@ -79,8 +80,7 @@ class ExactLaw:
         truth, start = truth.probs.to(method.device), start.to(method.device)
         law = sampler_law(method.log_control, start, states, method.grid)
         energy = target.energy(states)
-        levels = energy_levels(energy)
-        laws = (energy_law(energy, p, levels) for p in (law, truth))
+        laws = energy_laws(energy, law, energy, truth)
         values = {"tv": total_variation(law, truth), "energy_tv": total_variation(*laws)}
         return {name: float(value) for name, value in values.items()}
 

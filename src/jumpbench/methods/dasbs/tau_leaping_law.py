@@ -36,8 +36,3 @@ def sampler_law(
             matrix = (matrix.unsqueeze(-1) * site[:, d].unsqueeze(1)).flatten(1)
         law = law @ matrix
     return law
-
-
-def total_variation(p: Tensor, q: Tensor) -> Tensor:
-    """Half the sum of absolute differences of two laws on the same finite space."""
-    return 0.5 * (p.double() - q.double()).abs().sum()

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from jumpbench.methods.dnfs.training import SeededNetworks
+from jumpbench.methods.common.base import Method
 from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.weights import effective_sample_size, log_mean_exp
@@ -32,7 +32,7 @@ def uniform_log_z(law: EnergyNetwork, n: int, generator: torch.Generator) -> tup
     return log_z, float(effective_sample_size(weights))
 
 
-class EnergyMethod(SeededNetworks):
+class EnergyMethod(Method):
     """A method that trains ``energy``; its draws carry what a likelihood needs.
 
     Args:
@@ -62,7 +62,7 @@ class EnergyMethod(SeededNetworks):
         self.length, self.n_states, self.z_samples = length, n_states, z_samples
         self.kernel, self.kernel_steps = kernel, kernel_steps
         self.model_probes = list(model_probes)
-        self._untrained = partial(self.seeded, energy, "energy", length=length, n_states=n_states)
+        self._untrained = partial(self.build, energy, "energy", length=length, n_states=n_states)
         self.energy = self._untrained()
 
     @property

@@ -72,7 +72,7 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
         super().__init__(energy=energy, length=length, **kwargs)
         self.automatic_optimization = False
         sizes = {"length": length, "n_states": self.n_states}
-        self.network = self.seeded(network, "network", **sizes)
+        self.network = self.build(network, "network", **sizes)
         if flow_steps < 1:
             raise UserError(f"flow_steps must be at least 1, not {flow_steps}")
         self.use(Learner(self.network, n_steps, chains, stored, batch_size, clamp), flow_steps)
@@ -94,7 +94,7 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
     def kind(self) -> EnergyNetwork:
         return self.law
 
-    def training_step(self, batch: Tensor, batch_idx: int) -> None:
+    def training_step(self, batch: Tensor, batch_index: int) -> None:
         flow, model = self.optimizers()
         paths = self.learner.refresh(self.law, self.generator("paths"), self._mean)
         self._record(paths)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
+from jumpbench.metrics.histogram import total_variation
 from jumpbench.samplers.annealed_path import control_integrand, flux_of, slope_of
 from jumpbench.samplers.jumps import jump_law, renormalise
 from jumpbench.targets.base import DiscreteTarget
@@ -107,7 +108,7 @@ class ExactLaw:
         truth = enumerate_law(target)
         found = sampler_law(network, target, times)
         return {
-            "tv": 0.5 * float((found.law - truth.probs).abs().sum()),
+            "tv": float(total_variation(found.law, truth.probs)),
             "log_z_bias": abs(found.log_z - truth.log_z),
             "left_log_z_bias": abs(found.left_log_z - truth.log_z),
             "log_z_gap": truth.log_z - found.mean_log_weight,

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from jumpbench.methods.dnfs.chain_weights import CORRECTOR, both_ways, check_corrector
 from jumpbench.methods.dnfs.exact import check_countable, matrix_of
+from jumpbench.metrics.histogram import total_variation
 from jumpbench.samplers.annealed_path import flux_of, log_start, mask_of, slope_of
 from jumpbench.samplers.jumps import frozen, jump_law
 from jumpbench.targets.base import DiscreteTarget
@@ -85,7 +86,7 @@ class ExactChainWeights:
         truth = enumerate_law(target)
         chain = chain_law(network, target, times, self.corrector)
         return {
-            "chain_tv": 0.5 * float((chain.law - truth.probs).abs().sum()),
+            "chain_tv": float(total_variation(chain.law, truth.probs)),
             "chain_log_z_bias": abs(chain.log_z - truth.log_z),
             "chain_ess": chain.ess,
         }

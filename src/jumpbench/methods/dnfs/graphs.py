@@ -1,6 +1,5 @@
 """DNFS for combinatorial optimisation: one network for the laws of many graphs (section 5.3)."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -10,20 +9,21 @@ from torch import Tensor, nn
 
 from jumpbench.data.graphs import Pool
 from jumpbench.errors import UserError
+from jumpbench.methods.common.base import Method
 from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.dnfs.module import adamw
 from jumpbench.methods.dnfs.paths import sample, time_grid
-from jumpbench.methods.dnfs.training import FlowTraining, SeededNetworks
+from jumpbench.methods.dnfs.training import FlowTraining
 from jumpbench.networks.legf import LeGF
 from jumpbench.samplers.annealed_jumps import Moves
-from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.draws import Draws, timed
 from jumpbench.targets.graphs import GraphLaw, Graphs
 
 Problem = Callable[..., GraphLaw]
 """Takes graphs and an inverse temperature, such as a partial of ``IndependentSets``."""
 
 
-class LawsOfGraphs(SeededNetworks):
+class LawsOfGraphs(Method):
     """A method that learns the laws exp(beta * objective) of many graphs, a few of them at a time.
 
     Inverse temperatures grow linearly over the first steps of training. Networks are not told.
@@ -118,7 +118,7 @@ class GraphDNFS(LawsOfGraphs, FlowTraining):
                 f"graphs_per_rollout={self.graphs_per_rollout} must divide chains={chains}"
             )
         self.optimizer = optimizer
-        self.network = self.seeded(network, "network", length=length, n_states=2)
+        self.network = self.build(network, "network", length=length, n_states=2)
         self.use(Learner(self.network, n_steps, chains, stored, batch_size, clamp), refresh_every)
         self.moves = dict(moves or {"flow": None})
 
@@ -164,12 +164,3 @@ def solutions(laws: GraphLaw, x: Tensor, cost: Any) -> Draws:
         "objective": (laws.log_prob(x) / laws.beta).double(),
     }
     return Draws(decoded, None, cost, extras)
-
-
-def timed(draw: Callable[[], Draws]) -> Draws:
-    """Draws with the seconds that they took: ways of drawing differ in cost."""
-    started = time.monotonic()
-    draws = draw()
-    if draws.samples.is_cuda:
-        torch.cuda.synchronize(draws.samples.device)
-    return draws.timed(time.monotonic() - started)

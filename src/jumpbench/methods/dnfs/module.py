@@ -9,11 +9,12 @@ from torch import Tensor, nn
 
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.evaluations.normaliser import Normaliser
+from jumpbench.methods.common.base import Builder
 from jumpbench.methods.dnfs.estimates import Estimate, control_variate
 from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.dnfs.paths import simulate, time_grid
 from jumpbench.methods.dnfs.training import FlowTraining
-from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, Optimizer
+from jumpbench.methods.unnormalised.base import NetworkSampler, Optimizer
 from jumpbench.networks.letf import LeTF
 from jumpbench.samplers.annealed_jumps import Moves
 from jumpbench.samplers.annealed_path import check_positive

@@ -4,28 +4,17 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.methods.common.base import Method
 from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.dnfs.paths import Paths
 from jumpbench.samplers.weights import effective_sample_size
-from jumpbench.seeding import derive_seed
 from jumpbench.targets.base import DiscreteTarget
 
 
-class SeededNetworks(Method):
-    """A method that builds its networks from its seed."""
-
-    def seeded(self, builder: Any, name: str, **sizes: int) -> nn.Module:
-        """A network with initial weights that depend on the seed and the name alone."""
-        with torch.random.fork_rng():
-            torch.manual_seed(derive_seed(self.seed, name))
-            return builder(**sizes)
-
-
-class FlowTraining(SeededNetworks, ABC):
+class FlowTraining(Method, ABC):
     """A method that trains a :class:`Learner`; a subclass makes it and says on what laws.
 
     Artifacts: ``curves``, a point a roll-out: ``step``, the spreads over trajectories of both
@@ -69,7 +58,7 @@ class FlowTraining(SeededNetworks, ABC):
             self.learner.restore(self._stored, self.kind(), self.device)
             self._stored = None
 
-    def training_step(self, batch: Any, batch_idx: int) -> Tensor:
+    def training_step(self, batch: Any, batch_index: int) -> Tensor:
         if self.global_step % self.refresh_every == 0:
             laws = self.laws(batch)
             self._record(self.learner.refresh(laws, self.generator("paths"), self._mean))

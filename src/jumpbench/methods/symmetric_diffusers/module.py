@@ -1,7 +1,7 @@
 """SymmetricDiffusers: learn to undo the shuffling of a list, step by step."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -24,7 +24,7 @@ from jumpbench.methods.symmetric_diffusers.transitions import Transitions, Whole
 from jumpbench.processes.permutations import apply, compose, identity
 from jumpbench.processes.shuffles import Shuffle
 from jumpbench.samplers.cost import Meter
-from jumpbench.samplers.draws import Draws, narrow
+from jumpbench.samplers.draws import Draws, narrow, timed
 
 
 class SymmetricDiffuser(TrainedMethod):
@@ -132,14 +132,16 @@ class SymmetricDiffuser(TrainedMethod):
         self.log("valid/accuracy", right.mean(), batch_size=len(right), sync_dist=True)
 
     def draw(self, batch: Batch, generator: torch.Generator) -> dict[str, Draws]:
-        return {name: self._decoded(batch, way, generator) for name, way in self.decoders.items()}
+        return {
+            name: timed(partial(self._decoded, batch, way, generator))
+            for name, way in self.decoders.items()
+        }
 
     def _decoded(self, batch: Batch, decoder: Decoder, generator: torch.Generator) -> Draws:
-        meter, started = Meter(), time.monotonic()
-        found = narrow(self.decode(batch, decoder, generator, meter))  # waits for the device
-        cost = meter.per_sample(len(found), len(self.schedule) - 1)
-        draws = Draws(found[:, 0].long(), cost=cost, extras={"tours": found})
-        return draws.timed(time.monotonic() - started)
+        meter = Meter()
+        tours = narrow(self.decode(batch, decoder, generator, meter))
+        cost = meter.per_sample(len(tours), len(self.schedule) - 1)
+        return Draws(tours[:, 0].long(), cost=cost, extras={"tours": tours})
 
     def decode(
         self, batch: Batch, decoder: Decoder, generator: torch.Generator, meter: Meter | None = None

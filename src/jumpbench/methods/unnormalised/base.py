@@ -2,21 +2,18 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from jumpbench.artifacts import trained_weights
 from jumpbench.errors import UserError
 from jumpbench.methods.common.base import Method
 from jumpbench.samplers.cost import metered
 from jumpbench.samplers.draws import Draws
-from jumpbench.seeding import derive_seed
 from jumpbench.targets.base import DiscreteTarget, check_target, random_states
 
-Builder = Callable[..., nn.Module]
-"""Takes ``length`` and ``n_states``, such as a partial of a network class."""
 Optimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 """Takes the parameters, such as a partial of an optimiser class."""
 Scheduler = Callable[[torch.optim.Optimizer], torch.optim.lr_scheduler.LRScheduler]
@@ -81,12 +78,6 @@ class TargetSampler(Method):
         """What a network builder takes."""
         return {"length": self.target.length, "n_states": self.target.n_states}
 
-    def build(self, builder: Builder, name: str, **sizes: int) -> nn.Module:
-        """A network with initial weights that depend on the seed and the name alone."""
-        with torch.random.fork_rng():
-            torch.manual_seed(derive_seed(self.seed, name))
-            return builder(**sizes)
-
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "TargetSampler":
         if isinstance(self.target, nn.Module):
             self.target._apply(fn, recurse)
@@ -106,11 +97,7 @@ class TargetSampler(Method):
         # Not in on_fit_start: a resumed run learns its step, and its weights, after that.
         if self.warm_start is None or self.global_step > 0:
             return
-        path = Path(self.warm_start) / "checkpoints" / "last.ckpt"
-        if not path.is_file():
-            raise UserError(f"{path} is missing: finish the run that warm_start names first")
-        checkpoint = torch.load(path, map_location=self.device, weights_only=True)
-        self.start_from(checkpoint["state_dict"])
+        self.start_from(trained_weights(self.warm_start, device=self.device))
 
 
 class NetworkSampler(TargetSampler):
@@ -134,9 +121,3 @@ class NetworkSampler(TargetSampler):
         if self.scheduler is None:
             return optimizer
         return [optimizer], [{"scheduler": self.scheduler(optimizer), "interval": "step"}]
-
-
-def submodule_weights(weights: dict[str, Any], name: str) -> dict[str, Any]:
-    """The entries of a state dict that belong to submodule ``name``, without the prefix."""
-    prefix = f"{name}."
-    return {key.removeprefix(prefix): w for key, w in weights.items() if key.startswith(prefix)}

@@ -76,7 +76,7 @@ class Chains(TargetSampler):
         return make_generator(self.seed, *names, number, device=self.device)
 
     def start(self, n_chains: int, generator: torch.Generator) -> Tensor:
-        """Initial states ``(B, D)`` uint8."""
+        """Initial states (B, D) uint8."""
         x = random_states(self.target, (n_chains,), generator)
         check_target(self.target, x)
         return x.to(torch.uint8)
@@ -122,7 +122,7 @@ class Chains(TargetSampler):
     def collect(
         self, x: Tensor, spacing: int, generator: torch.Generator
     ) -> tuple[Tensor, Tensor, Cost]:
-        """The last states, the kept ones ``(B, collections, D)``, and the cost per chain."""
+        """The last states, the kept ones (B, collections, D), and the cost per chain."""
         kept, cost = [], Cost()
         for _ in range(self.collections):
             x, spent = self.go_on(x, spacing, generator)
@@ -131,7 +131,7 @@ class Chains(TargetSampler):
         return x, torch.stack(kept, 1), cost
 
     def ensemble(self, kept: Tensor, cost: Cost, values: dict[str, float]) -> Draws:
-        """Draws of one ensemble ``(B, collections, D)``; a chain's samples share its cost."""
+        """Draws of one ensemble (B, collections, D); a chain's samples share its cost."""
         samples = kept.flatten(0, 1)
         values = values | diagnostics(self.target, kept)
         extras = {
@@ -142,7 +142,7 @@ class Chains(TargetSampler):
 
 
 def summaries(target: DiscreteTarget, x: Tensor) -> Tensor:
-    """Energy and share of the majority of each configuration, and of symbol 0; ``(3, ...)``."""
+    """Energy and share of the majority of each configuration, and of symbol 0; (3, ...)."""
     shares = torch.stack([(x == n).double().mean(-1) for n in range(target.n_states)])
     return torch.stack((target.energy(x).double(), shares.amax(0), shares[0]))
 
@@ -150,7 +150,7 @@ def summaries(target: DiscreteTarget, x: Tensor) -> Tensor:
 def diagnostics(target: DiscreteTarget, samples: Tensor) -> dict[str, float]:
     """Worst autocorrelation time (in kept draws) and R-hat over :func:`summaries`.
 
-    ``samples (chains, n, D)``.
+    ``samples`` (chains, n, D).
     """
     values = summaries(target, samples)
     worst = torch.stack(

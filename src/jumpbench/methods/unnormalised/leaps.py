@@ -6,8 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from jumpbench.artifacts import submodule_weights
 from jumpbench.errors import UserError
-from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, submodule_weights
+from jumpbench.methods.common.base import Builder
+from jumpbench.methods.unnormalised.base import NetworkSampler
 from jumpbench.networks.free_energy import FreeEnergy
 from jumpbench.samplers.annealed_jumps import (
     LEFT_END,
@@ -51,7 +53,7 @@ class LEAPS(NetworkSampler):
 
     Args:
         network: builds, from ``length`` and ``n_states``, a locally equivariant network of states
-            ``(B, D)`` and times ``(B,)`` to ``(B, D, N)``.
+            (B, D) and times (B,) to (B, D, N).
         free_energy: builds the scalar network, which has a ``derivative``.
         n_steps: network steps from uniform to target.
         n_chains: chains of a roll-out (over all devices).
@@ -141,7 +143,7 @@ class LEAPS(NetworkSampler):
         self.network.load_state_dict(submodule_weights(weights, "network"))
         self.free_energy.load_state_dict(submodule_weights(weights, "free_energy"))
 
-    def training_step(self, batch: Tensor, batch_idx: int) -> Tensor:
+    def training_step(self, batch: Tensor, batch_index: int) -> Tensor:
         # Slot and horizon follow from the step, so that a resumed run agrees.
         full = len(self.stored)
         late = self.global_step - full

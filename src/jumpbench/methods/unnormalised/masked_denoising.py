@@ -1,7 +1,7 @@
 """The loss of MDNS, for the network that drives :func:`jumpbench.samplers.unmasking.unmask`.
 
-States of the chain are integers ``0..N``, ``N`` being the mask. A network maps them, ``(B, D)``, to
-logits ``(B, D, N)`` of every masked site's conditional law given the visible sites; there is no
+States of the chain are integers ``0..N``, ``N`` being the mask. A network maps them, (B, D), to
+logits (B, D, N) of every masked site's conditional law given the visible sites; there is no
 time. Source: Zhu et al. 2025 (MDNS), as described in the appendix of DASBS.
 """
 
@@ -35,8 +35,8 @@ def denoising_loss(
 
     Args:
         logits: the network.
-        x: ``(B, D)`` complete states.
-        weights: ``(B,)`` with mean one.
+        x: (B, D) complete states.
+        weights: (B,) with mean one.
         replicates: masked copies per state, each with its own mask rate.
         n_states: ``N``, also the mask symbol.
         generator: draws rates and masks.

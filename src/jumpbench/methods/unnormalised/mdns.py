@@ -5,9 +5,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from jumpbench.artifacts import submodule_weights
 from jumpbench.errors import UserError
 from jumpbench.methods.common.averaging import RampedAverage
-from jumpbench.methods.unnormalised.base import Builder, NetworkSampler, submodule_weights
+from jumpbench.methods.common.base import Builder
+from jumpbench.methods.unnormalised.base import NetworkSampler
 from jumpbench.methods.unnormalised.masked_denoising import denoising_loss
 from jumpbench.samplers.cost import Meter, metered
 from jumpbench.samplers.draws import Draws
@@ -23,7 +25,7 @@ class MDNS(NetworkSampler):
 
     Args:
         network: builds, from ``length``, ``n_states`` and ``n_inputs = n_states + 1``, a network of
-            states ``(B, D)`` with ``N`` as mask to logits ``(B, D, N)``.
+            states (B, D) with ``N`` as mask to logits (B, D, N).
         batch_size: states per roll-out and per step (over all devices).
         replicates: masked copies per state.
         refresh_every: steps between roll-outs.
@@ -85,7 +87,7 @@ class MDNS(NetworkSampler):
         self.network.load_state_dict(averaged)
         self.average.network.load_state_dict(averaged)
 
-    def training_step(self, batch: Tensor, batch_idx: int) -> Tensor:
+    def training_step(self, batch: Tensor, batch_index: int) -> Tensor:
         # The number of roll-outs so far follows from the step, so that a resumed run agrees.
         past, phase = divmod(self.global_step, self.refresh_every)
         if phase == 0:

@@ -23,7 +23,7 @@ class Shuffle(ABC):
 
     @abstractmethod
     def log_prob(self, sigma: Tensor) -> Tensor:
-        """log q(sigma) of one step, ``(..., n) -> (...)``, float64; -inf outside the support."""
+        """log q(sigma) of one step, (..., n) -> (...), float64; -inf outside the support."""
 
     @abstractmethod
     def sample(self, *batch_shape: int, generator: torch.Generator, steps: int = 1) -> Tensor:

@@ -32,7 +32,7 @@ class RandomInsertion(Shuffle):
 
 
 def insertion(target: Tensor, n: int) -> Tensor:
-    """``[0..i-1, n-1, i..n-2]`` for i = ``target (...)``: the last object moved to position i."""
+    """``[0..i-1, n-1, i..n-2]`` for i = ``target`` (...): the last object moved to position i."""
     positions = torch.arange(n, device=target.device)
     target = target.unsqueeze(-1)
     shifted = positions - (positions > target).long()

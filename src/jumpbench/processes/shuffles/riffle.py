@@ -67,7 +67,7 @@ class Riffle(Shuffle):
     def log_prob(self, sigma: Tensor, steps: int = 1) -> Tensor:
         """log q^(t)(sigma) = log C(n + 2^t - r, n) - t n log 2, r the rising sequences.
 
-        Shape ``(..., n) -> (...)``, float64; -inf where ``2^t < r``. For ``steps = 0`` the law is
+        Shape (..., n) -> (...), float64; -inf where ``2^t < r``. For ``steps = 0`` the law is
         the point mass at the identity.
         """
         self._check(sigma)
@@ -76,7 +76,7 @@ class Riffle(Shuffle):
         return table[rising_sequences(sigma) - 1]
 
     def log_prob_table(self, steps: int) -> Tensor:
-        """log q^(t) by number of rising sequences r = 1..n, ``(n,)`` float64.
+        """log q^(t) by number of rising sequences r = 1..n, (n,) float64.
 
         Evaluated as ``sum_{i=1}^n log((a - r + i) / a) - log n!``, which neither overflows nor
         cancels for any a = 2^t.
@@ -96,12 +96,12 @@ class Riffle(Shuffle):
 
 
 def a_shuffle(digits: Tensor) -> Tensor:
-    """sigma of an a-shuffle from the digit of every output position, ``(..., n)``."""
+    """sigma of an a-shuffle from the digit of every output position, (..., n)."""
     return inverse(digits.argsort(dim=-1, stable=True))
 
 
 def riffle(right: Tensor) -> Tensor:
-    """sigma of one riffle from the pile of every output position, ``(..., n)``: 0 left, 1 right.
+    """sigma of one riffle from the pile of every output position, (..., n): 0 left, 1 right.
 
     Counting instead of sorting: the j-th position of the left pile holds object j, the j-th
     position of the right pile holds object (size of the left pile) + j.

@@ -54,7 +54,7 @@ def open_bonds(
 ) -> tuple[Tensor, Tensor]:
     """Opens each bond between equal neighbours with ``probability``.
 
-    ``grid (B, L, L)``; returns the bonds to the right and to the lower neighbour, both bool.
+    ``grid`` (B, L, L); returns the bonds to the right and to the lower neighbour, both bool.
     """
     u = torch.rand((2, *grid.shape), generator=generator, device=grid.device)
     right = (grid == grid.roll(-1, 2)).logical_and_(u[0] < probability)

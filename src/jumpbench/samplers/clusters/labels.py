@@ -13,11 +13,11 @@ def cluster_labels(right: Tensor, down: Tensor) -> tuple[Tensor, int]:
     """Labels of the clusters of open bonds, and a number that they all lie below.
 
     Args:
-        right: ``(B, L, L)`` bool, is the bond from a site to its right neighbour on the torus open.
+        right: (B, L, L) bool, is the bond from a site to its right neighbour on the torus open.
         down: likewise, to its lower neighbour.
 
     Returns:
-        Labels ``(B, L, L)``, equal exactly at sites of the same cluster (never across chains),
+        Labels (B, L, L), equal exactly at sites of the same cluster (never across chains),
         and their upper bound: the number of clusters on a CPU, ``B L^2`` elsewhere.
     """
     if right.device.type == "cpu":
@@ -55,7 +55,7 @@ def labels_by_search(right: Tensor, down: Tensor) -> tuple[Tensor, int]:
 
 
 def labels_by_propagation(right: Tensor, down: Tensor) -> Tensor:
-    """Smallest flat index in each cluster, ``(B, L, L)`` long, by tensor operations only.
+    """Smallest flat index in each cluster, (B, L, L) long, by tensor operations only.
 
     Each site keeps a pointer to a site of its cluster, at first itself. In a round it looks at
     its neighbours' pointers, passes the smallest one on to the site it points to (hooking), and

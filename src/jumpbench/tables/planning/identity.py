@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from jumpbench.errors import UserError
+from jumpbench.tables.planning.defaults import completed
 
 # The nodes of a configuration that decide a run's result. Everything else (settings tables, names,
 # unused groups, loggers, resources) may change without making another run of it.
@@ -30,15 +31,16 @@ ANONYMOUS = {"logger", "checkpoint_every", "checkpoint_minutes", "launcher", "re
 def identity(config: dict[str, Any]) -> str:
     """First 10 hex digits of the sha256 of what decides a run's result.
 
-    A trainer setting or a node that is null is as good as absent, so that a default which is
-    written down later changes no identity.
+    The configuration is completed by the defaults of what it constructs: a default that is written
+    down changes no identity, and a changed default does. A trainer setting or a node that is null
+    is as good as absent.
 
     Raises:
         UserError: a mapping whose keys are partly text.
     """
     kept: dict[str, Any] = {}
     for key in DECIDING:
-        value = config.get(key)
+        value = completed(config.get(key))
         if isinstance(value, dict):
             unnamed = ANONYMOUS_IN.get(key, ())
             value = {k: v for k, v in value.items() if k not in unnamed}

@@ -16,7 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError
 from jumpbench.paths import outputs_root
-from jumpbench.tables.planning import composition
+from jumpbench.tables.planning import composition, defaults
 from jumpbench.tables.planning.composition import (
     composed,
     copied_nodes,
@@ -91,6 +91,7 @@ def plan_run(experiment: str, overrides: Sequence[str] = (), seed: int | None = 
 def forget() -> None:
     """Read the configuration files again, and plan anew."""
     composition.forget()
+    defaults.forget()
     _planned.cache_clear()
     _needed.cache_clear()
     _places.clear()

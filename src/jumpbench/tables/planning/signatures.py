@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jumpbench.errors import UserError
+from jumpbench.tables.planning import defaults
 from jumpbench.tables.planning.constructors import GETTERS, targets
 from jumpbench.tables.planning.gate import called, permitted
 
@@ -46,8 +47,11 @@ def check_files(config: Mapping[str, Any]) -> None:
 
 
 def arguments_of(node: Any) -> frozenset[str]:
-    """Names of the arguments of what a node constructs (imports its class); empty if unknown."""
+    """Names of the arguments of what a node constructs (imports what has no source that could be
+    read, or lies in a library); empty if unknown."""
     name = str(node.get("_target_", "")) if isinstance(node, Mapping) else ""
+    if (known := defaults.arguments(name)) is not None:
+        return frozenset(known)
     if name and name not in GETTERS:
         with contextlib.suppress(UserError, TypeError, ValueError):
             return frozenset(_arguments(permitted(name))[0])

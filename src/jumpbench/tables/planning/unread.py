@@ -5,6 +5,7 @@ from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.tables.planning.composition import composed, parsed_override
+from jumpbench.tables.planning.defaults import completed
 from jumpbench.tables.planning.identity import DECIDING, NULL_IS_ABSENT, is_anonymous
 from jumpbench.tables.planning.plan import plan_run
 
@@ -43,9 +44,10 @@ def refuse_unread(typed: Sequence[str], calls: Sequence[Call]) -> None:
 
 
 def _reads(given: tuple[str, Sequence[str]], without: tuple[str, Sequence[str]]) -> bool | None:
-    """Whether an override makes another run; None if it leaves the configuration as it was."""
+    """Whether an override makes another run; None if it leaves the configuration as it was,
+    completed by defaults."""
     try:
-        if composed(*given) == composed(*without):
+        if completed(composed(*given)) == completed(composed(*without)):
             return None
         return plan_run(*given).hash != plan_run(*without).hash
     except UserError:  # another override stands on this one

@@ -1,17 +1,15 @@
 """Energy models trained without a sampler of their own: discrepancies, ratios, Markov chains."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from jumpbench.errors import UserError
+from jumpbench.artifacts import load_weights
 from jumpbench.methods.dnfs.energy_judging import EnergyMethod
 from jumpbench.methods.dnfs.energy_losses import Objective
 from jumpbench.methods.dnfs.module import adamw
-from jumpbench.methods.unnormalised.base import submodule_weights
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.energy_network import EnergyNetwork
@@ -44,7 +42,7 @@ class EnergyModel(EnergyMethod):
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return self.optimizer(self.energy.parameters())
 
-    def training_step(self, batch: Tensor, batch_idx: int) -> Tensor:
+    def training_step(self, batch: Tensor, batch_index: int) -> Tensor:
         loss = self.objective(self.energy, batch, self.generator("objective"))
         if hasattr(self.energy, "penalty"):
             loss = loss + self.energy.penalty()
@@ -80,13 +78,5 @@ def trained_energy(
     Raises:
         UserError: the run has no checkpoint, or another energy.
     """
-    path = Path(folder) / "checkpoints" / "last.ckpt"
-    if not path.is_file():
-        raise UserError(f"{path} is missing: finish the run that trains the energy first")
-    state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
     module = energy(length=length, n_states=n_states)
-    try:
-        module.load_state_dict(submodule_weights(state, "energy"))
-    except RuntimeError:
-        raise UserError(f"{path} holds another energy than {type(module).__name__}") from None
-    return kind(module.requires_grad_(False))
+    return kind(load_weights(module, folder, "energy").requires_grad_(False))

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.methods.unnormalised.base import Builder, TargetSampler
+from jumpbench.methods.common.base import Builder
+from jumpbench.methods.unnormalised.base import TargetSampler
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 
@@ -93,7 +94,7 @@ class TrajectoryBalance(TargetSampler):
             torch.optim.Adam([self.log_z], lr=self.log_z_rate),
         )
 
-    def training_step(self, batch: Any, batch_idx: int) -> None:
+    def training_step(self, batch: Any, batch_index: int) -> None:
         n = self.share(self.batch_size, "batch_size")
         x, log_p = fill(self.network, self.target.length, n, self.generator("paths"))
         with torch.no_grad():

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.methods.dnfs.graphs import LawsOfGraphs, chains_of, solutions, timed
+from jumpbench.methods.dnfs.graphs import LawsOfGraphs, chains_of, solutions
 from jumpbench.networks.graph_isomorphism import GraphIsomorphism
 from jumpbench.ops.categorical import sample_categorical
 from jumpbench.samplers.cost import Cost, table_evaluations
-from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.draws import Draws, timed
 from jumpbench.targets.graphs import GraphLaw, Graphs
 
 CODES = 3  # undecided, chosen, ruled out
@@ -100,7 +100,7 @@ class GraphTrajectoryBalance(LawsOfGraphs):
                 f"chains={chains} must be a multiple of graphs_per_rollout="
                 f"{self.graphs_per_rollout}, at least twice it"
             )
-        self.network = self.seeded(network, "network", codes=CODES)
+        self.network = self.build(network, "network", codes=CODES)
         self.optimizer, self.each = optimizer, each
         self._each = each  # over all processes
 
@@ -113,7 +113,7 @@ class GraphTrajectoryBalance(LawsOfGraphs):
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return self.optimizer(self.network.parameters())
 
-    def training_step(self, batch: Any, batch_idx: int) -> Tensor:
+    def training_step(self, batch: Any, batch_index: int) -> Tensor:
         law = self.laws(batch)
         index = torch.arange(len(law), device=self.device).repeat_interleave(self.each)
         law = law.rows(index)

@@ -8,12 +8,12 @@ from torch import Tensor
 
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.methods.common.base import Method
-from jumpbench.methods.dnfs.graphs import Problem, chains_of, solutions, timed
+from jumpbench.methods.dnfs.graphs import Problem, chains_of, solutions
 from jumpbench.methods.dnfs.paths import time_grid
 from jumpbench.samplers.annealed_jumps import Moves
 from jumpbench.samplers.annealed_path import start_states
 from jumpbench.samplers.cost import Cost
-from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.draws import Draws, timed
 from jumpbench.targets.graphs import GraphLaw, Graphs
 
 

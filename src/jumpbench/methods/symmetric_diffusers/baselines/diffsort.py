@@ -32,7 +32,7 @@ class DiffSort(OrderingBaseline):
     forwards, soft backwards; Kim et al. 2024).
 
     Args:
-        network: lists ``(B, n, ...)`` -> scores ``(B, n)``, ascending in the true order.
+        network: lists (B, n, ...) -> scores (B, n), ascending in the true order.
         steepness: of the sorting network.
         comparators: likewise.
         sigmoid: likewise; by default the one that the public code of both methods runs (it parses
@@ -80,7 +80,7 @@ class DiffSort(OrderingBaseline):
 
 
 def matrix_loss(mixing: Tensor, order: Tensor) -> Tensor:
-    """Mean binary cross-entropy of P ``(B, n, n)`` against ones at ``(i, order[i])``."""
+    """Mean binary cross-entropy of P (B, n, n) against ones at ``(i, order[i])``."""
     truth = F.one_hot(order, order.shape[-1]).to(mixing.dtype)
     return F.binary_cross_entropy(mixing.clamp(0, 1), truth)  # rounding may leave [0, 1]
 

@@ -25,7 +25,7 @@ class GumbelSinkhorn(OrderingBaseline):
     of the Gumbel-Sinkhorn law. Test: the assignment of largest total log-alpha, without noise.
 
     Args:
-        network: lists ``(B, n, ...)`` -> log-alpha ``(B, n, n)``.
+        network: lists (B, n, ...) -> log-alpha (B, n, n).
         temperature: tau of the samples.
         n_samples: per list.
         rounds: of Sinkhorn.
@@ -61,13 +61,13 @@ class GumbelSinkhorn(OrderingBaseline):
 
 
 def reassembly_loss(soft: Tensor, pieces: Tensor, order: Tensor) -> Tensor:
-    """Mean squared error of P^T pieces against ``pieces[order]``; soft ``(S, B, n, n)``."""
+    """Mean squared error of P^T pieces against ``pieces[order]``; soft (S, B, n, n)."""
     found = soft.transpose(-1, -2) @ pieces.flatten(2)
     return (found - apply(order, pieces).flatten(2)).square().mean()
 
 
 def best_assignment(log_alpha: Tensor) -> Tensor:
-    """h ``(B, n)``: h[i] the row given to column i, the total of log-alpha as large as possible."""
+    """h (B, n): h[i] the row given to column i, the total of log-alpha as large as possible."""
     cost = log_alpha.transpose(-1, -2).double().cpu().numpy()
     rows = np.stack([linear_sum_assignment(matrix, maximize=True)[1] for matrix in cost])
     return torch.from_numpy(rows).to(log_alpha.device)

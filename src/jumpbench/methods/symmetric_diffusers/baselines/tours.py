@@ -19,17 +19,17 @@ Solver = Callable[[Tensor, torch.Generator], Tensor]
 def two_opt(
     coords: Tensor, generator: torch.Generator, n_starts: int = 5, or_opt: bool = False
 ) -> Tensor:
-    """Best-improvement 2-opt from ``n_starts`` uniformly random tours, ``(B, n_starts, n)``."""
+    """Best-improvement 2-opt from ``n_starts`` uniformly random tours, (B, n_starts, n)."""
     return multi_start(coords, n_starts, generator, or_opt).tours
 
 
 def dynamic_programme(coords: Tensor, generator: torch.Generator) -> Tensor:
-    """Optimal tours ``(B, 1, n)`` of at most 12 cities."""
+    """Optimal tours (B, 1, n) of at most 12 cities."""
     return held_karp(coords)[:, None]
 
 
 def proven_optimum(coords: Tensor, generator: torch.Generator, seconds: float = 60.0) -> Tensor:
-    """Tours ``(B, 1, n)`` that OR-Tools proved optimal; ``seconds`` is the limit per instance.
+    """Tours (B, 1, n) that OR-Tools proved optimal; ``seconds`` is the limit per instance.
 
     Raises:
         UserError: ortools is missing, or an instance was not proven in time.
@@ -44,7 +44,7 @@ def proven_optimum(coords: Tensor, generator: torch.Generator, seconds: float = 
 
 
 def lin_kernighan(coords: Tensor, generator: torch.Generator, runs: int = 10) -> Tensor:
-    """Tours ``(B, 1, n)`` by LKH (``elkai``, opt-in)."""
+    """Tours (B, 1, n) by LKH (``elkai``, opt-in)."""
     return solve_lkh(coords, runs)[:, None]
 
 
@@ -54,7 +54,7 @@ class TourSolver(Method):
     The sample of an instance is the solver's first tour, all its tours are ``extras["tours"]``.
 
     Args:
-        solver: coordinates ``(B, n, 2)`` and a generator -> tours ``(B, S, n)``.
+        solver: coordinates (B, n, 2) and a generator -> tours (B, S, n).
     """
 
     def __init__(self, solver: Solver, evaluation: Evaluation | None = None, seed: int = 0) -> None:

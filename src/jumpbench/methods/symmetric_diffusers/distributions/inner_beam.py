@@ -17,7 +17,7 @@ def inner_beam(
 ) -> Hypotheses:
     """The best permutations of GPL(scores) that a beam of ``width`` finds, best first.
 
-    ``scores (lists, n, n)``; at row i every hypothesis is extended by every column it has not
+    ``scores`` (lists, n, n); at row i every hypothesis is extended by every column it has not
     used, with the log-softmax over those columns, and the ``width`` best of the joint list stay.
     (Restricting each hypothesis to its best ``width`` extensions first changes nothing.)
 

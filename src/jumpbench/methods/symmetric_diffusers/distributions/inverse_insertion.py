@@ -52,7 +52,7 @@ class InverseInsertion(PermutationDistribution):
 
 
 def move_to_end(position: Tensor, n: int) -> Tensor:
-    """``[0..i-1, i+1..n-1, i]`` for i = ``position (...)``, shape ``(..., n)``."""
+    """``[0..i-1, i+1..n-1, i]`` for i = ``position`` (...), shape (..., n)."""
     indices = torch.arange(n, device=position.device)
     position = position.unsqueeze(-1)
     shifted = indices + (indices >= position).long()

@@ -88,5 +88,5 @@ class InverseRiffle(PermutationDistribution):
 
 
 def stable_partition(right: Tensor) -> Tensor:
-    """Left positions in order, then right positions in order, ``(..., n)`` bool to indices."""
+    """Left positions in order, then right positions in order, (..., n) bool to indices."""
     return right.to(torch.uint8).argsort(dim=-1, stable=True)

@@ -83,7 +83,7 @@ class InverseTransposition(PermutationDistribution):
         return Hypotheses(swap(candidates[best], self.n), log_probs)
 
     def _log_pair(self, first: Tensor, second: Tensor) -> Tensor:
-        """log P({i, j} are the first two), for index tensors ``(..., pairs)`` with i != j.
+        """log P({i, j} are the first two), for index tensors (..., pairs) with i != j.
 
         ``logaddexp`` over both orders of ``s_i - lse(s) + s_j - lse_{k != i}(s)``.
         """
@@ -102,6 +102,6 @@ class InverseTransposition(PermutationDistribution):
 
 
 def swap(pair: Tensor, n: int) -> Tensor:
-    """The transposition of two positions, ``(..., 2) -> (..., n)``; equal ones: the identity."""
+    """The transposition of two positions, (..., 2) -> (..., n); equal ones: the identity."""
     result = torch.arange(n, device=pair.device).expand(*pair.shape[:-1], n).clone()
     return result.scatter_(-1, pair, pair.flip(-1))

@@ -8,6 +8,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from jumpbench.errors import UserError, innermost
 from jumpbench.names import no_such
+from jumpbench.tables.planning.defaults import arguments, defaults
 from jumpbench.tables.planning.signatures import arguments_of
 
 
@@ -51,14 +52,18 @@ def _set_plainly(config: dict[str, Any], override: Override) -> bool:
         return False
     if override.is_delete():
         return node.pop(last, _NOTHING) is not _NOTHING
-    if override.is_force_add() or override.is_add() is (last in node):
+    there = last in node
+    known = {} if there else arguments(str(node.get("_target_", ""))) or {}
+    new = override.is_add() or last in known  # where nothing is written
+    if override.is_force_add() or (override.is_add() if there else not new):
         return False
     old, value = node.get(last), override.value()
     if isinstance(value, dict):  # onto a mapping it would be merged
         simple = last not in node
     else:
         simple = not isinstance(old, dict if isinstance(value, list) else dict | list)
-    if simple and _is_plain(value) and (".".join(above) == "trainer" or is_of_kind(value, old)):
+    fits = ".".join(above) == "trainer" or is_of_kind(value, old if there else known.get(last))
+    if simple and _is_plain(value) and fits:
         node[last] = value
         return True
     return False
@@ -115,13 +120,14 @@ def _set(experiment: str, config: DictConfig, override: Override) -> None:
             or override.is_force_add()
             or (isinstance(parent, DictConfig) and not there and last in arguments_of(parent))
         ):
+            if not override.is_add():
+                _must_fit(override, defaults(parent).get(last), "by default")
             OmegaConf.update(config, key, value, merge=True, force_add=True)
         else:
             _must_exist(config, key)
             old = cast(Any, OmegaConf.to_container(parent, resolve=False))[last] if there else None
-            if head != "trainer" and not is_of_kind(value, old):
-                what = f"{key} takes {_KINDS[type(old)]} (it is {old} without it)"
-                raise UserError(f"{str(override.input_line)[:80]}: {what}")
+            if head != "trainer":
+                _must_fit(override, old, "without it")
             OmegaConf.update(config, key, value, merge=True)
     except UserError as error:
         raise UserError(f"experiment {experiment}: {error}") from None
@@ -129,6 +135,13 @@ def _set(experiment: str, config: DictConfig, override: Override) -> None:
         raise UserError(
             f"experiment {experiment}: {override.input_line}: {explained(error)}"
         ) from None
+
+
+def _must_fit(override: Override, old: Any, when: str) -> None:
+    """Raises :class:`UserError` unless the value may stand where ``old`` stood."""
+    if not is_of_kind(override.value(), old):
+        what = f"{override.key_or_group} takes {_KINDS[type(old)]} (it is {old} {when})"
+        raise UserError(f"{override.input_line[:80]}: {what}")
 
 
 def _must_exist(config: DictConfig, key: str) -> None:

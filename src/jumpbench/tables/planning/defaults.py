@@ -1,0 +1,162 @@
+"""Defaults of what a configuration constructs, read from the source: planning imports nothing.
+
+A run's identity is taken from its configuration completed by these, so that a default which is
+written down changes no identity, and a changed default changes it. Literals and constants of
+modules have values, a class or a function is the node that names it, and any other default
+(``partial(AdamW, lr=1e-3)``) enters as its source text. Classes
+of libraries are left as they are written.
+"""
+
+import ast
+import functools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jumpbench.tables.planning import sources
+from jumpbench.tables.planning.constructors import LIBRARIES, is_allowed
+from jumpbench.tables.planning.sources import Function, Module, bases_of, defined, in_order
+
+REQUIRED = object()
+"""In the place of the default of an argument that has none."""
+
+
+def completed(node: Any) -> Any:
+    """Plain data in which every node with a ``_target_`` has all arguments that have defaults.
+
+    A value equal to the default is spelled as the default is: 1 for a default of 1.0 is 1.0.
+    """
+    if isinstance(node, list | tuple):
+        return [completed(value) for value in node]
+    if not isinstance(node, Mapping):
+        return node
+    whole = {key: completed(value) for key, value in node.items()}
+    for name, default in _completed_defaults(str(node.get("_target_", ""))).items():
+        if name not in whole or equal(whole[name], default):
+            whole[name] = default
+    return whole
+
+
+@functools.cache
+def _completed_defaults(name: str) -> dict[str, Any]:
+    return {k: completed(v) for k, v in defaults({"_target_": name}).items()}
+
+
+def equal(value: Any, default: Any) -> bool:
+    """Whether a plain value says what the default says; no flag equals a number."""
+    if isinstance(value, bool) or isinstance(default, bool):
+        return value is default
+    if isinstance(value, list | tuple) and isinstance(default, list | tuple):
+        return len(value) == len(default) and all(map(equal, value, default))
+    return bool(value == default)
+
+
+def defaults(node: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of what a node constructs and their defaults, as plain data; empty if unknown."""
+    known = arguments(str(node.get("_target_", "")))
+    return {} if known is None else {k: v for k, v in known.items() if v is not REQUIRED}
+
+
+@functools.cache
+def arguments(name: str) -> dict[str, Any] | None:
+    """Arguments of a class or function by its dotted name, those of the classes above it where it
+    hands on ``**kwargs``; with their defaults, or :data:`REQUIRED`. None: its source is not known.
+    """
+    if name.startswith(LIBRARIES) or not is_allowed(name):
+        return None
+    place = defined(name)
+    if place is None:
+        return None
+    found: dict[str, Any] = {}
+    for module, constructor in _constructors(*place):
+        if isinstance(constructor, ast.ClassDef):
+            return {**found, **_fields(module, constructor)}
+        own, hands_on = _of_function(module, constructor)
+        found = {**own, **found}
+        if not hands_on:
+            return found
+    return found
+
+
+def forget() -> None:
+    """Read the source again."""
+    sources.forget()
+    arguments.cache_clear()
+    _completed_defaults.cache_clear()
+
+
+def _constructors(module: Module, definition: ast.AST) -> Iterator[tuple[Module, ast.AST]]:
+    """The function, or the constructors of a class from it upwards; a data class is its own."""
+    if isinstance(definition, Function):
+        yield module, definition
+    elif isinstance(definition, ast.ClassDef):
+        for place, one in in_order(module, definition):
+            inits = (d for d in one.body if isinstance(d, Function) and d.name == "__init__")
+            constructor = next(inits, one if _is_dataclass(one) else None)
+            if constructor is not None:
+                yield place, constructor
+
+
+def _of_function(module: Module, function: Any) -> tuple[dict[str, Any], bool]:
+    """Arguments with defaults, and whether it takes any other (``**kwargs``)."""
+    a = function.args
+    positional = [*a.posonlyargs, *a.args]
+    values = [*[None] * (len(positional) - len(a.defaults)), *a.defaults, *a.kw_defaults]
+    named = zip([*positional, *a.kwonlyargs], values, strict=True)
+    found = {arg.arg: _default(module, value) for arg, value in named}
+    if positional and positional[0].arg in ("self", "cls"):
+        del found[positional[0].arg]
+    return found, a.kwarg is not None
+
+
+def _is_dataclass(definition: ast.ClassDef) -> bool:
+    calls = (d.func if isinstance(d, ast.Call) else d for d in definition.decorator_list)
+    return any(ast.unparse(call).rpartition(".")[2] == "dataclass" for call in calls)
+
+
+def _fields(module: Module, definition: ast.ClassDef) -> dict[str, Any]:
+    """Fields of a data class, those of its bases first."""
+    found: dict[str, Any] = {}
+    for place, base in bases_of(module, definition):
+        if _is_dataclass(base):
+            found |= _fields(place, base)
+    for inner in definition.body:
+        if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
+            if "ClassVar" in ast.unparse(inner.annotation):
+                continue
+            value = inner.value
+            if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("field"):
+                keys = {k.arg: k.value for k in value.keywords}
+                init = keys.get("init")
+                if isinstance(init, ast.Constant) and init.value is False:
+                    continue
+                value = keys.get("default", keys.get("default_factory"))
+            found[inner.target.id] = _default(module, value)
+    return found
+
+
+def _default(module: Module, value: ast.AST | None) -> Any:
+    """The default that an expression of ``module`` stands for; constants are followed."""
+    if value is None:
+        return REQUIRED
+    seen: set[str] = set()
+    while isinstance(value, ast.Name | ast.Attribute):
+        name = module.follow(ast.unparse(value))
+        place = defined(name) if name not in seen and not name.startswith(LIBRARIES) else None
+        if place is None:
+            return name
+        if isinstance(place[1], ast.ClassDef | Function):
+            return {"_target_": name, "_partial_": True}
+        seen.add(name)
+        module, value = place
+    try:
+        return _plain(ast.literal_eval(value))
+    except ValueError:
+        return ast.unparse(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    return value if isinstance(value, str | int | float | None) else repr(value)
