@@ -20,7 +20,7 @@ KEYS = {
     "launcher": "where runs are made: serial (default), ray or slurm; options are launcher.KEY=",
     "fresh": "true: make the selected runs again, whatever is finished (not what they need)",
     "experiment": "SLUG/NAME; 'jumpbench experiments' shows all",
-    "metric": "what a run measures (sweep), of what a table shows (show): names, separated by commas",
+    "metric": "names of what a run measures (show: of what a table shows), separated by commas",
     "project": "of W&B (default jumpbench)",
     "entity": "of W&B (default: that of the key)",
     "port": "of --serve (default 8765; 0: a free one)",
