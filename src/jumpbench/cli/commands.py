@@ -102,6 +102,24 @@ def _experiments(given: Given) -> int:
     return 0
 
 
+def _show(given: Given) -> int:
+    from jumpbench.tables.commands import show
+
+    keys, as_json = dict(given.keys), "--json" in given.flags
+    if experiment := keys.pop("experiment", None):
+        scales = [f"scale={keys.pop('scale')}"] if "/" in keys.get("scale", "") else []
+        if keys or given.names:
+            raise UserError("give show an experiment, or a table with row=, column= and scale=")
+        show.show_experiment(experiment, [*scales, *given.overrides], as_json)
+        return 0
+    tables = _tables(given)
+    if len(tables) > 1:
+        raise UserError(f"show takes one table; these are {', '.join(tables)}")
+    cell = show.Asked(keys.get("row"), keys.get("column"), keys.get("metric"))
+    show.show_cell(tables[0], cell, _selection(given), as_json)
+    return 0
+
+
 def _run(given: Given) -> int:
     scales = [o for o in given.overrides if o.startswith("scale=") and "/" not in o]
     if scales:  # scale=SLUG/NAME is a file of conf/scale
@@ -219,6 +237,13 @@ COMMANDS = {
     "plan": Command(
         _plan, "what of a table is still to run, and about how long that takes", "SLUG/TABLE ...",
         _SELECTED, _EVERY_RUN, refused=_MAKES_NONE,
+    ),
+    "show": Command(
+        _show, "the configuration of a run or behind a cell, with the line that says each value",
+        "[SLUG/TABLE]", ("experiment", "row", "column", "metric", "scale", "seeds"), _EVERY_RUN,
+        _JSON, _MAKES_NONE,
+        "examples: jumpbench show experiment=dasbs/ising target.beta=0.6\n"
+        "          jumpbench show dasbs/table2 row=DASBS column=*low* scale=smoke",
     ),
     "list": Command(_list, "every table: scales, cost, data, what is recorded", flags=_JSON),
     "run": Command(

@@ -60,7 +60,7 @@ def candidates(words: Sequence[str], commands: Mapping[str, Command]) -> list[st
 
 def _names(command: str) -> Sequence[str]:
     with contextlib.suppress(UserError):
-        if command in ("table", "status", "plan", "report"):
+        if command in ("table", "status", "plan", "show", "report"):
             from jumpbench.paths import table_ids
 
             return table_ids()
@@ -86,8 +86,10 @@ def _values(key: str, words: Sequence[str]) -> Sequence[str]:
 
             return experiment_names()
         tables = [word for word in words if "/" in word and "=" not in word]
-        if key in ("rows", "columns") and len(tables) == 1:
+        part = {"row": "rows", "column": "columns", "metric": "metrics"}.get(key, key)
+        if part in ("rows", "columns", "metrics") and len(tables) == 1:
             from jumpbench.tables.language.spec import load
 
-            return [entry.name for entry in getattr(load(tables[0]), key)]
+            entries = getattr(load(tables[0]), part)
+            return list(entries) if part == "metrics" else [entry.name for entry in entries]
     return ()

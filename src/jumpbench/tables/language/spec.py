@@ -35,8 +35,8 @@ from jumpbench.tables.language.types import (
 )
 
 __all__ = [
-    "SCALES", "Claim", "Column", "Metric", "Row", "Scale", "Table", "available", "load", "parse",
-    "sweeps",
+    "SCALES", "Claim", "Column", "Metric", "Row", "Scale", "Table", "available", "lines_of",
+    "load", "parse", "sweeps",
 ]  # fmt: skip
 
 _ID = re.compile(r"[^/\\]+/[^/\\]+")
@@ -121,6 +121,21 @@ def _read(
         raise _told(error, path, lines) from None
     except RecursionError:
         raise UserError(f"{path}: a value contains itself (an alias)") from None
+
+
+def lines_of(table_id: str, path: Path) -> dict[Path_, tuple[Path, int]]:
+    """File and line of every key and item of a table, those of the table that it extends included.
+
+    Raises:
+        UserError: as :func:`load`.
+    """
+    raw, lines = _read(table_id, path, ())
+    own = {place: (path, line) for place, line in lines.items()}
+    if (base_id := raw.get("extends")) is None:
+        return own
+    base = table_file(base_id, path if base_id == table_id else None)
+    assert base is not None  # it was read
+    return lines_of(base_id, base) | own
 
 
 def _told(error: Malformed, path: Path, lines: Lines) -> UserError:

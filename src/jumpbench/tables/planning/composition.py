@@ -14,10 +14,12 @@ from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
+from hydra.types import RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
@@ -91,7 +93,7 @@ def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]
     may stand for an option (:mod:`~jumpbench.tables.planning.ownchoices`).
     """
     parsed = [_single(experiment, text) for text in overrides]
-    groups = [o for o in parsed if _chooses_group(o)]
+    groups = [o for o in parsed if chooses_group(o)]
     classes = ownchoices.classes(groups)
     named = tuple(o.input_line for o in groups if o.key_or_group not in classes)
     config = plain_copy(_composed_groups(experiment, named))
@@ -106,7 +108,7 @@ def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]
             parent = functools.reduce(_mapping_at, above, config)
             parent[last] = plain_copy(value)
     for override in parsed:
-        if not _chooses_group(override):
+        if not chooses_group(override):
             config = with_value(experiment, config, override)
     return config
 
@@ -121,7 +123,7 @@ def fitting(
         UserError: as :func:`composed`.
     """
     parsed = {text: _single(experiment, text) for text in (*stated, *typed)}
-    groups = [o for text in (*stated, *typed) if _chooses_group(o := parsed[text])]
+    groups = [o for text in (*stated, *typed) if chooses_group(o := parsed[text])]
     own = [*ownchoices.classes(groups), *ownchoices.own_options(groups)]
     if not own:
         return [*stated, *typed], []
@@ -129,7 +131,7 @@ def fitting(
     kept, notes = [], []
     for text in stated:
         override = parsed[text]
-        inside = None if _chooses_group(override) else override.key_or_group
+        inside = None if chooses_group(override) else override.key_or_group
         if inside and (name := ownchoices.not_taken(inside, config, own)):
             notes.append(f"{text} is not applied: {name} has no such argument")
         else:
@@ -149,6 +151,7 @@ def forget() -> None:
     composition_cache.forget()
     replaced_files.cache_clear()
     _composed_groups.cache_clear()
+    composed_files.cache_clear()
     _is_group.cache_clear()
     _known_experiments.cache_clear()
 
@@ -160,6 +163,12 @@ _NO_APPLICATION = [f"~hydra/{group}" for group in _PARTS_OF_AN_APPLICATION]
 """What Hydra sets up for a program that it starts; a composition leaves it out in the end."""
 
 
+def _register_folders() -> None:
+    """Have Hydra read our folders of configuration, and one's own before them."""
+    for plugin in (ConfFolder, ConfFolders):
+        Plugins.instance().register(plugin)
+
+
 @functools.cache
 def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]:
     if experiment not in (known := _known_experiments()):
@@ -167,8 +176,7 @@ def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]
     chosen = [f"experiment={experiment}", *groups]
 
     def by_hydra() -> DictConfig:
-        for plugin in (ConfFolder, ConfFolders):
-            Plugins.instance().register(plugin)
+        _register_folders()
         with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
             return compose("run", overrides=[*chosen, *_NO_APPLICATION])
 
@@ -180,6 +188,19 @@ def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]
         raise UserError(f"experiment {experiment}: {' '.join(str(error).split())}") from None
     except RecursionError:
         raise UserError(f"experiment {experiment}: a value contains itself (an alias)") from None
+
+
+@functools.cache
+def composed_files(experiment: str, groups: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The files that a composition is made of, in the order in which they are merged, each with
+    the dotted name of the node that its content goes to."""
+    _register_folders()
+    chosen = [f"experiment={experiment}", *groups, *_NO_APPLICATION]
+    with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
+        loader = GlobalHydra.instance().config_loader()
+        defaults = loader.compute_defaults_list("run", chosen, RunMode.RUN).defaults
+    named = [(f"{default.config_path}.yaml", default.package or "") for default in defaults]
+    return [(name, package) for name, package in named if not name.startswith("hydra/")]
 
 
 @functools.cache
@@ -220,5 +241,6 @@ def _is_group(name: str) -> bool:
     return any(os.path.isdir(root / name) for root in conf_dirs())
 
 
-def _chooses_group(override: Override) -> bool:
+def chooses_group(override: Override) -> bool:
+    """Whether an override is part of the composition, and no value set in its result."""
     return override.package is not None or _is_group(override.key_or_group)

@@ -205,12 +205,26 @@ def _call(
     return experiment, fitting(experiment, _stated(table, scale, row, column), expanded(typed))[0]
 
 
+def stated(
+    table: Table, scale: Scale, row: Row, column: Column
+) -> list[tuple[tuple[str | int, ...], str]]:
+    """What the file says of the runs of a row and column, in the order in which it applies: keys
+    and list positions of each override, and the override."""
+    r, c = table.rows.index(row), table.columns.index(column)
+    parts: list[tuple[tuple[str | int, ...], Sequence[str]]] = [
+        (("overrides",), table.overrides),
+        (("rows", r, "overrides"), row.overrides),
+        (("columns", c, "overrides"), column.overrides),
+        (("rows", r, "columns", column.name), row.columns.get(column.name, ())),
+        (("scales", scale.name, "overrides"), scale.overrides),
+        (("scales", scale.name, "rows", row.name), scale.rows.get(row.name, ())),
+        (("scales", scale.name, "columns", column.name), scale.columns.get(column.name, ())),
+    ]
+    return [((*place, i), text) for place, texts in parts for i, text in enumerate(texts)]
+
+
 def _stated(table: Table, scale: Scale, row: Row, column: Column) -> list[str]:
-    overrides = [
-        *table.overrides, *row.overrides, *column.overrides, *row.columns.get(column.name, ()),
-        *scale.overrides, *scale.rows.get(row.name, ()), *scale.columns.get(column.name, ()),
-    ]  # fmt: skip
-    return expanded(overrides)
+    return expanded(text for _, text in stated(table, scale, row, column))
 
 
 def not_applied(grid: Iterable[GridCell], table: Table, selection: Selection) -> list[str]:

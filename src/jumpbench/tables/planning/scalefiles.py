@@ -46,6 +46,11 @@ def expanded(overrides: Iterable[str]) -> list[str]:
     return result
 
 
+def scale_file(override: str) -> Path | None:
+    """The file that an override names (``scale=NAME``); None of any other override."""
+    return _located(override.removeprefix(_PREFIX)) if override.startswith(_PREFIX) else None
+
+
 def _located(name: str) -> Path:
     folders = [folder / "scale" for folder in conf_dirs()]
     for folder in folders:

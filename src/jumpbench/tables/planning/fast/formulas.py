@@ -22,6 +22,12 @@ _NODE = re.compile(r"\$\{([A-Za-z_]\w*(?:\.\w+)*)\}")
 _REFERENCE = re.compile(r"\$\{\s*([\w.]+)")
 
 
+def node_of(formula: str) -> tuple[str, ...] | None:
+    """The names of the node that a formula stands for as a whole; None if it is more than that."""
+    alone = _NODE.fullmatch(formula)
+    return tuple(alone[1].split(".")) if alone else None
+
+
 class _Beyond(Exception):
     """A formula or a value that OmegaConf has to look at."""
 
@@ -98,14 +104,14 @@ class _Lookup:
             raise _Beyond
         if "${" not in text:
             return text
-        if alone := _NODE.fullmatch(text):
-            return self._of_node(alone[1])
-        filled = _NODE.sub(lambda named: self._as_text(named[1]), text)
+        if path := node_of(text):
+            return self._of_node(path)
+        filled = _NODE.sub(lambda named: self._as_text(named[1].split(".")), text)
         if filled == text:
             raise _Beyond
         return self._of_text(filled)
 
-    def _of_node(self, name: str) -> Any:
+    def _of_node(self, path: Sequence[str]) -> Any:
         def whole(raw: Any) -> Any:
             if isinstance(raw, dict):
                 return {k: whole(v) for k, v in raw.items()}
@@ -113,21 +119,21 @@ class _Lookup:
                 return [whole(v) for v in raw]
             return self._of_text(raw) if isinstance(raw, str) else raw
 
-        return whole(self._reached(name.split(".")))
+        return whole(self._reached(path))
 
     def _reached(self, path: Sequence[str]) -> Any:
         """The raw node of that path, also through nodes that are formulas themselves."""
         node: Any = self._config
         for name in path:
-            if isinstance(node, str) and (alone := _NODE.fullmatch(node)):
-                node = self._reached(alone[1].split("."))
+            if isinstance(node, str) and (named := node_of(node)):
+                node = self._reached(named)
             if not isinstance(node, dict) or name not in node:
                 raise _Beyond
             node = node[name]
         return node
 
-    def _as_text(self, name: str) -> str:
-        value = self._of_node(name)
+    def _as_text(self, path: Sequence[str]) -> str:
+        value = self._of_node(path)
         if isinstance(value, dict | list):
             raise _Beyond
         return str(value)
