@@ -18,9 +18,8 @@ from jumpbench.tables.planning.composition import composed, parsed_override
 from jumpbench.tables.planning.constructors import targets
 from jumpbench.tables.planning.defaults import REQUIRED, completed, equal
 from jumpbench.tables.planning.gate import permitted
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import Selection, _stated, build
 from jumpbench.tables.planning.plan import plan_run
-from jumpbench.tables.planning.scalefiles import expanded
 
 CONF = suite_root() / "conf"
 FILES = sorted(CONF.rglob("*.yaml"))
@@ -234,32 +233,25 @@ def _is_default(config, path) -> bool:
     return path[-1] in known and path[-1] in node and equal(node[path[-1]], known[path[-1]])
 
 
-@pytest.mark.parametrize("table", available())
-def test_no_table_repeats_a_default(table):
-    """An override without which every run of the table is the same; but a column of a sweep states
-    its value where that is the default too."""
-    spec = load(table)
+def test_no_table_repeats_a_default():
+    """An override without which every run that it is stated for is the same, in all tables, which
+    share files of scales; but a column of a sweep states its value where that is the default."""
     needed, repeated = set(), set()
-    for scale in spec.scales.values():
-        grid = build(spec, Selection(scale.name, seeds="1"))
-        for cell in {(c.row.name, c.column.name): c for c in grid if c.runs}.values():
-            row, column = cell.row, cell.column
-            experiment = row.experiment or spec.experiment
-            stated = [
-                *spec.overrides, *row.overrides, *column.overrides,
-                *row.columns.get(column.name, ()), *scale.overrides,
-                *scale.rows.get(row.name, ()), *scale.columns.get(column.name, ()),
-            ]  # fmt: skip
-            texts = expanded(stated)
-            config = cell.runs[0].config
-            for i, text in enumerate(texts):
-                if text in needed or text in column.overrides:
-                    continue
-                key = parsed_override(experiment, text).key_or_group
-                if _is_default(config, key.split(".")) and _same(experiment, texts, i):
-                    repeated.add(text)
-                else:
-                    needed.add(text)
+    for spec in map(load, available()):
+        for scale in spec.scales.values():
+            grid = build(spec, Selection(scale.name, seeds="1"))
+            for cell in {(c.row.name, c.column.name): c for c in grid if c.runs}.values():
+                experiment = cell.row.experiment or spec.experiment
+                texts = _stated(spec, scale, cell.row, cell.column)
+                config = cell.runs[0].config
+                for i, text in enumerate(texts):
+                    if text in needed or text in cell.column.overrides:
+                        continue
+                    key = parsed_override(experiment, text).key_or_group
+                    if _is_default(config, key.split(".")) and _same(experiment, texts, i):
+                        repeated.add(text)
+                    else:
+                        needed.add(text)
     assert not repeated - needed, repeated - needed
 
 
