@@ -90,7 +90,7 @@ def test_both_paths_from_training_to_a_distance(outputs, monkeypatch, capsys):
     def inception(images, scale=1, batch_size=250, weights=None):
         return features_of(Features(), images, scale, batch_size)
 
-    for module in ("evaluations.images", "methods.inception_moments"):
+    for module in ("evaluations.images", "methods.common.inception_moments"):
         monkeypatch.setattr(f"jumpbench.{module}.inception", inception)
     monkeypatch.setattr("jumpbench.evaluations.images.InceptionScores.check_files", lambda **_: 0)
     assert main(["run", "experiment=blackout/fid", *SMOKE]) == 0, capsys.readouterr()

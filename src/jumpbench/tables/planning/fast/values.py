@@ -141,7 +141,7 @@ def _must_fit(override: Override, old: Any, when: str) -> None:
     """Raises :class:`UserError` unless the value may stand where ``old`` stood."""
     if not is_of_kind(override.value(), old):
         what = f"{override.key_or_group} takes {_KINDS[type(old)]} (it is {old} {when})"
-        raise UserError(f"{override.input_line[:80]}: {what}")
+        raise UserError(f"{str(override.input_line)[:80]}: {what}")
 
 
 def _must_exist(config: DictConfig, key: str) -> None:
