@@ -46,6 +46,15 @@ def test_of_many_rows_that_are_not_recorded_some_are_named():
     assert Estimate(unknown=names).sentence().endswith("row 4 (1), row 5 (1)")
 
 
+def test_a_table_that_cannot_be_planned_stops_no_other(project, capsys):
+    tables = project / "reproduce/toy"
+    (tables / "also.yaml").write_text("title: only this\n")
+    assert main(["plan", "toy/*", "scale=smoke"]) == 1
+    shown = capsys.readouterr()
+    assert "5 runs: 5 missing" in shown.out and shown.err.startswith("error: toy/also: ")
+    assert main(["plan", "toy/also", "scale=smoke"]) == 2
+
+
 def test_experiments_are_listed_with_what_they_are(project, capsys):
     assert main(["experiments"]) == 0
     shown = capsys.readouterr().out.splitlines()

@@ -87,12 +87,19 @@ def _list(given: Given) -> int:
 
 
 def _plan(given: Given) -> int:
-    tables = _tables(given)
+    tables, selection = _tables(given), _selection(given)
     from jumpbench.tables.commands.preview import print_plan
 
+    planned = 0
     for table in tables:
-        print_plan(table, _selection(given))
-    return 0
+        try:
+            print_plan(table, selection)
+            planned += 1
+        except UserError as error:
+            if len(tables) == 1:
+                raise
+            print(f"error: {table}: {printable(str(error))}", file=sys.stderr)
+    return 0 if planned == len(tables) else 1
 
 
 def _experiments(given: Given) -> int:
