@@ -11,6 +11,7 @@ import torch
 from documented import ADDED, GUIDE, README, ROOT, blocks, commands, files, text_of
 from jumpbench.cli.main import main
 from jumpbench.tables.launchers import options_of
+from jumpbench.tables.planning import plan
 
 pytestmark = pytest.mark.skipif(ROOT is None, reason="needs the pages of a checkout")
 PAGES = [README, *(page for page in GUIDE if page != ADDED)]
@@ -32,6 +33,7 @@ def folder(tmp_path, monkeypatch):
         for name, text in files(page).items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
+    plan.forget()  # what another test's modules of these names are
     return tmp_path
 
 

@@ -27,8 +27,8 @@ def chain(table, row, column="*", scale="paper"):
     runs = [run for top in unique_runs(cells) for run in top.with_needs()]
     found = {}
     for run in runs:
-        method = run.config["method"]["_target_"].rsplit(".", 1)[-1]
-        found[f"{method}/{'+'.join(run.config['stages'])}"] = run.config
+        method = run.whole["method"]["_target_"].rsplit(".", 1)[-1]
+        found[f"{method}/{'+'.join(run.whole['stages'])}"] = run.whole
     return found
 
 

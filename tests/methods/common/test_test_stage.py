@@ -22,7 +22,7 @@ def numbers(results):
 
 
 def in_processes(devices, folder, pause=0.0):
-    script = Path(__file__).with_name("noise.py")
+    script = Path(__file__).parents[1] / "noise.py"
     return subprocess.Popen(
         [sys.executable, script, str(devices), str(folder), str(pause)],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,

@@ -22,7 +22,7 @@ BETAS = {"ising": (0.28, 0.4407, 0.6), "potts": (0.9, 1.0986, 1.3)}
 @pytest.mark.parametrize("model", ["ising", "potts"])
 @pytest.mark.parametrize("temperature", ["hot", "cold"])
 def test_main_runs_as_the_text_has_them(model, temperature):
-    config = plan_run(f"dasbs/{model}", [f"+regime=text_{temperature}"]).config
+    config = plan_run(f"dasbs/{model}", [f"+regime=text_{temperature}"]).whole
     method, network = config["method"], config["network"]
     hot = temperature == "hot"
     where = "beta_high" if hot else "beta_critical and beta_low"
@@ -65,7 +65,7 @@ def test_the_decay_of_the_average_is_the_stated_one():
     ("experiment", "where"), [("figure1", "figure1"), ("figure2", "figure2 and figure3")]
 )
 def test_ablations_as_the_text_has_them(experiment, where):
-    config = plan_run(f"dasbs/{experiment}").config
+    config = plan_run(f"dasbs/{experiment}").whole
     method = config["method"]
     controller, corrector = method["controller"], method["corrector"] or {}
     values = {
@@ -88,8 +88,8 @@ def test_ablations_as_the_text_has_them(experiment, where):
 @pytest.mark.parametrize("model", BETAS)
 def test_released_regimes_reach_their_temperature_and_source(model):
     for name, beta in zip(("critical", "low"), BETAS[model][1:], strict=True):
-        method = (run := plan_run(f"dasbs/{model}", [f"+regime={model}_{name}"])).config["method"]
-        assert run.config["target"]["beta"] == beta
+        method = (run := plan_run(f"dasbs/{model}", [f"+regime={model}_{name}"])).whole["method"]
+        assert run.whole["target"]["beta"] == beta
         assert method["source"]["_target_"].endswith("ConstantSource")
         assert method["corrector"]["matching"]["_target_"].endswith("DenoisingMatching")
         assert method["corrector"]["optimizer"] == method["controller"]["optimizer"]
@@ -107,10 +107,10 @@ def test_a_run_is_judged_by_the_truth_of_its_own_target(experiment, change):
         pytest.skip("Potts has no field")
     run = plan_run(f"dasbs/{experiment}", [change])
     truth = run.needs["ground_truth"]
-    assert truth.config["target"] == run.config["target"]
-    evaluation = run.config["method"]["evaluation"]
+    assert truth.whole["target"] == run.whole["target"]
+    evaluation = run.whole["method"]["evaluation"]
     assert evaluation["ground_truth"] == f"run:{truth.hash}"
-    assert evaluation["target"] == run.config["target"] == run.config["method"]["target"]
+    assert evaluation["target"] == run.whole["target"] == run.whole["method"]["target"]
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_a_warm_start_needs_the_very_run_of_the_hot_column(name, changes):
     hot = plan_run(f"dasbs/{name}", [*common, "target.beta=0.28"], seed=3)
     cold = plan_run(f"dasbs/{name}", [*common, "target.beta=1.0", "+regime=warm_start"], seed=3)
     assert cold.needs["hotter"].hash == hot.hash
-    assert cold.config["method"]["warm_start"] == f"run:{hot.hash}"
-    assert hot.config["method"]["warm_start"] is None
+    assert cold.whole["method"]["warm_start"] == f"run:{hot.hash}"
+    assert hot.whole["method"]["warm_start"] is None
 
 
 @pytest.mark.parametrize("table", ["dasbs/table2", "dasbs/table3"])
@@ -151,7 +151,7 @@ def test_every_cold_cell_of_dasbs_has_one_that_starts_warm(table, scale):
             ("DASBS", "DASBS (warm start)"),
             ("DASBS (guided)", "DASBS (guided, warm start)"),
         ):
-            config, started = cells[plain, column].config, cells[warm, column].config
+            config, started = cells[plain, column].whole, cells[warm, column].whole
             hotter = cells[warm, column].needs["hotter"]
             assert started["method"] | {"warm_start": None} == config["method"]
             assert started["method"]["warm_start"] == f"run:{hotter.hash}"
@@ -161,9 +161,9 @@ def test_every_cold_cell_of_dasbs_has_one_that_starts_warm(table, scale):
             if table == "dasbs/table2":
                 assert hotter.hash == cells[plain, "beta_high=0.28"].hash
             else:
-                hot = cells[plain, "beta_high=0.9"].config["method"]
+                hot = cells[plain, "beta_high=0.9"].whole["method"]
                 moved = {"target", "evaluation"}
-                assert hotter.config["target"]["beta"] == 0.5
-                assert {k: v for k, v in hotter.config["method"].items() if k not in moved} == {
+                assert hotter.whole["target"]["beta"] == 0.5
+                assert {k: v for k, v in hotter.whole["method"].items() if k not in moved} == {
                     k: v for k, v in hot.items() if k not in moved
                 }

@@ -32,7 +32,7 @@ STATED = {
     ],
 )
 def test_runs_as_the_appendix_has_them(experiment, row, flow):
-    config = plan_run(f"dnfs/{experiment}").config
+    config = plan_run(f"dnfs/{experiment}").whole
     method, network = config["method"], config["network"]
     network = network[flow] if flow else network
     values = {
@@ -72,7 +72,7 @@ def test_sweeps_in_notes_are_those_that_run(table, row, key, scale):
     page = load(f"dnfs/{table}")
     grid = build(page, Selection(scale))
     runs = [run for cell in grid if cell.row.name == row for run in cell.runs]
-    sweeps = {run.config["method"][key] for run in runs}
+    sweeps = {run.whole["method"][key] for run in runs}
     said = filled(page, scale, numbers(page, scale, grid))
     (note,) = [known.note for known in said.rows if known.name == row]
     assert len(sweeps) == 1 and f"{sweeps.pop():,} sweeps" in note

@@ -30,10 +30,10 @@ def test_table6_has_the_settings_that_it_prints():
     iterations, steps = stated("table6", "iterations"), stated("table6", "prior_steps")
     for row, count in iterations.items():
         (run,) = runs("table6", row, "*")  # all columns are of one run
-        sampler = run.config["method"]["sampler"]
+        sampler = run.whole["method"]["sampler"]
         assert sampler.get("n_iterations", sampler.get("n_steps")) == count
         assert sampler.get("prior_steps") == steps.get(row)
-        assert run.config["data"]["test_size"] == 10 <= run.config["data"]["test_batch_size"]
+        assert run.whole["data"]["test_size"] == 10 <= run.whole["data"]["test_batch_size"]
         assert sampler.get("likelihood_step", {}).get("n_proposals", 2000) == 2000
         assert sampler.get("particles", sampler.get("candidates", 20)) == 20
 
@@ -63,8 +63,8 @@ def test_binary_digits_have_one_prior(scale):
 def test_guide_and_judge_of_table9_are_two():
     (run,) = runs("table9", "SGDD", "*")
     assert run.needs["guide"].hash != run.needs["judge"].hash
-    assert run.config["method"]["problem"]["wanted"] == 0
-    assert run.config["method"]["sampler"]["n_iterations"] == 50
+    assert run.whole["method"]["problem"]["wanted"] == 0
+    assert run.whole["method"]["sampler"]["n_iterations"] == 50
 
 
 def test_medium_priors_have_five_million_parameters():
@@ -72,7 +72,7 @@ def test_medium_priors_have_five_million_parameters():
     with torch.device("meta"):
         network = instantiate(run.needs["prior"].config["method"]["network"], _convert_="all")
     assert sum(p.numel() for p in network.parameters()) == 5_061_074
-    sampler, data = run.config["method"]["sampler"], run.config["data"]
+    sampler, data = run.whole["method"]["sampler"], run.whole["data"]
     assert (sampler["n_iterations"], sampler["prior_steps"]) == (50, 20)
     assert sampler["likelihood_step"]["n_proposals"] == 2000
     assert (data["side"], data["test_size"]) == (32, 100)
@@ -89,10 +89,10 @@ def test_lpips_judges_the_images_of_the_other_column(scale):
 
 def test_table8_has_the_settings_of_the_released_code():
     (run,) = runs("table8", "SGDD", "PSNR")
-    sampler = run.config["method"]["sampler"]
+    sampler = run.whole["method"]["sampler"]
     assert (sampler["n_iterations"], sampler["prior_steps"]) == (70, 64)
     assert sampler["likelihood_step"]["n_proposals"] == 5000 and sampler["penalty"]["factor"] == 10
-    assert run.config["data"]["length"] == 1024 and run.config["data"]["test_size"] == 100
+    assert run.whole["data"]["length"] == 1024 and run.whole["data"]["test_size"] == 100
 
 
 def test_the_lpips_column_runs(tmp_path, monkeypatch):

@@ -35,7 +35,7 @@ def config(table, row, column):
     """The one configuration of a row and column at the paper scale."""
     selection = Selection(scale="paper", seeds="[0]", rows=row, columns=column)
     (run,) = unique_runs(build(load(f"symmetric_diffusers/{table}"), selection))
-    return run.config
+    return run.whole
 
 
 def network(settings):
@@ -147,12 +147,12 @@ def test_smaller_scales_compose_at_equal_budgets(table, scale):
     assert runs
     if scale == "smoke":
         for run in runs:  # no real data: generated pictures or points, scalars, integers
-            data = run.config["data"]
+            data = run.whole["data"]
             pictures = data["_target_"].endswith(("Digits", "MnistJigsaw", "Cifar10Jigsaw"))
             assert not pictures or data["generated"], run.id
             assert not data.get("train_files") and not data.get("test_files"), run.id
         return
-    trained = [run.config for run in runs if "fit" in run.config["stages"]]
+    trained = [run.whole for run in runs if "fit" in run.whole["stages"]]
     assert len({config["trainer"]["max_steps"] for config in trained}) == 1
     lists = {config["data"]["batch_size"] for config in trained}
     assert len(lists) == 1 or (table, scale) == ("table6", "small")  # which says so
@@ -167,7 +167,7 @@ def test_smaller_scales_compose_at_equal_budgets(table, scale):
 def test_ours_has_rows_from_dummies_where_training_is_short(table, scale):
     selection = Selection(scale=scale, seeds="[0]", rows=OURS)
     runs = unique_runs(build(load(f"symmetric_diffusers/{table}"), selection))
-    heads = [run.config["network"]["head"] for run in runs]
+    heads = [run.whole["network"]["head"] for run in runs]
     assert heads and all(head["rows"] == "dummy" for head in heads)
     column = "Noisy MNIST 2x2" if table == "table1" else "n=3"
     assert config(table, OURS, column)["network"]["head"]["rows"] == "object"
@@ -176,4 +176,4 @@ def test_ours_has_rows_from_dummies_where_training_is_short(table, scale):
 def test_small_tours_need_no_file():
     selection = Selection(scale="small", seeds="[0]")
     for run in unique_runs(build(load("symmetric_diffusers/table4"), selection)):
-        assert not run.config["data"]["train_files"] and not run.config["data"]["test_files"]
+        assert not run.whole["data"]["train_files"] and not run.whole["data"]["test_files"]

@@ -210,7 +210,9 @@ def stated(
 ) -> list[tuple[tuple[str | int, ...], str]]:
     """What the file says of the runs of a row and column, in the order in which it applies: keys
     and list positions of each override, and the override."""
-    r, c = table.rows.index(row), table.columns.index(column)
+    # By name: a scale may have changed the rest of them.
+    r = [each.name for each in table.rows].index(row.name)
+    c = [each.name for each in table.columns].index(column.name)
     parts: list[tuple[tuple[str | int, ...], Sequence[str]]] = [
         (("overrides",), table.overrides),
         (("rows", r, "overrides"), row.overrides),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from omegaconf.errors import OmegaConfBaseException
 
@@ -58,6 +58,11 @@ class Run:
     @property
     def seed(self) -> int:
         return int(self.config["seed"])
+
+    @property
+    def whole(self) -> dict[str, Any]:
+        """The configuration with the defaults of what it constructs, as far as they can be read."""
+        return cast(dict[str, Any], defaults.completed(self.config))
 
     def placed(self) -> dict[str, Any]:
         """The configuration with the folders of needed runs filled in."""

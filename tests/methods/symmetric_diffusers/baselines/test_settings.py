@@ -34,7 +34,7 @@ def rate(text):
 )
 def test_settings_are_the_printed_ones(experiment, table, n):
     wanted = printed(table)[f"n={n}"]
-    method = plan_run(f"symmetric_diffusers/{experiment}", (f"data.length={n}",)).config["method"]
+    method = plan_run(f"symmetric_diffusers/{experiment}", (f"data.length={n}",)).whole["method"]
     assert method["steepness"] == wanted["steepness"]
     network = method["comparators"]["path"].rpartition(".")[2]
     assert network == wanted["sorting network"].replace(" ", "_")
@@ -51,7 +51,7 @@ def test_settings_are_the_printed_ones(experiment, table, n):
 def test_jigsaws_use_the_nearest_length(experiment, table, pieces, n):
     wanted = printed(table)[f"n={n}"]
     run = plan_run(f"symmetric_diffusers/{experiment}", (f"data.pieces={pieces}",))
-    method = run.config["method"]
+    method = run.whole["method"]
     assert method["steepness"] == wanted["steepness"]
     network = method["comparators"]["path"].rpartition(".")[2]
     assert network == wanted["sorting network"].replace(" ", "_")
