@@ -261,3 +261,13 @@ def _same(experiment, texts, i) -> bool:
         return plan_run(experiment, rest, 0).hash == plan_run(experiment, texts, 0).hash
     except UserError:
         return False
+
+
+def test_a_class_above_may_be_one_that_its_package_imports_late(tmp_path, monkeypatch):
+    (tmp_path / "late.py").write_text(
+        "from jumpbench.targets import Target\nclass Mine(Target): pass\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    plan.forget()
+    assert {"length", "n_states"} <= set(defaults.arguments("late.Mine"))
+    plan.forget()

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeGuard
 
 from jumpbench.tables.planning.constructors import LIBRARIES, own_folders
 
@@ -89,12 +90,21 @@ def _note(module: Module, statement: ast.stmt) -> None:
             module.imports[alias.asname or alias.name] = f"{source}.{alias.name}"
     elif isinstance(statement, ast.ClassDef | Function):
         module.definitions[statement.name] = statement
+    elif isinstance(statement, ast.Assign) and _is_lazy(statement.value):
+        for source, names in ast.literal_eval(statement.value.args[1]).items():
+            module.imports |= {name: f"{module.name}.{source}.{name}" for name in names.split()}
     elif isinstance(statement, ast.Assign):
         for target in statement.targets:
             if isinstance(target, ast.Name):
                 module.definitions[target.id] = statement.value
     elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
         module.definitions |= {statement.target.id: statement.value} if statement.value else {}
+
+
+def _is_lazy(value: ast.expr) -> TypeGuard[ast.Call]:
+    """Whether these are the names that a package imports when they are first asked for."""
+    called = isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
+    return called and value.func.id == "lazy_names" and isinstance(value.args[1], ast.Dict)
 
 
 def defined(name: str, seen: tuple[str, ...] = ()) -> tuple[Module, ast.AST] | None:
