@@ -103,8 +103,9 @@ def _note(module: Module, statement: ast.stmt) -> None:
 
 def _is_lazy(value: ast.expr) -> TypeGuard[ast.Call]:
     """Whether these are the names that a package imports when they are first asked for."""
-    called = isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
-    return called and value.func.id == "lazy_names" and isinstance(value.args[1], ast.Dict)
+    if not (isinstance(value, ast.Call) and isinstance(value.func, ast.Name)):
+        return False
+    return value.func.id == "lazy_names" and isinstance(value.args[1], ast.Dict)
 
 
 def defined(name: str, seen: tuple[str, ...] = ()) -> tuple[Module, ast.AST] | None:
