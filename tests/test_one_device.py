@@ -40,7 +40,7 @@ def trained(table, row):
 RUNS = {
     # As published: transformers, 24x24 and 16x16 lattices, the buffer's size.
     "ising": partial(plan_run, "dasbs/ising", SHORT),
-    "potts": partial(plan_run, "dasbs/potts", (*SHORT, "+regime=potts_low")),
+    "potts": partial(plan_run, "dasbs/potts", (*SHORT, "+regime=dasbs/potts_low")),
     "probes": partial(smoke, "dasbs/exact", "DASBS"),
     "memoryless": partial(smoke, "dasbs/figure1", "AM with reweighting"),
     "leaps": partial(smoke, "dasbs/table2", "LEAPS"),
@@ -59,7 +59,7 @@ RUNS = {
     "bridge": partial(smoke, "blackout/mnist", "Finite-time loss, stochastic rounding"),
     "levels": partial(trained, "blackout/table1", "Instantaneous loss, Binomial: samples"),
     "nearest": partial(smoke, "blackout/table1", "Instantaneous loss, Binomial: samples",
-                       "corrector=whole"),
+                       "corrector=blackout/whole"),
     "classifier": lambda: smoke("blackout/mnist", "Real images").needs["classifier"],
     "flow": partial(plan_run, "dnfs/ising_10x10", ("method.n_steps=3", "method.chains=8")),
     "graphs": partial(smoke, "dnfs/table1", "DNFS"),

@@ -22,10 +22,10 @@ def kept(project):
     ("experiment", "groups"),
     [
         ("sgdd/super_resolution", ["method@posterior=sgdd/svdd"]),
-        ("dasbs/exact", ["source@method.source=constant", "matcher@method.corrector=denoising"]),
+        ("dasbs/exact", ["source@method.source=dasbs/constant", "matcher@method.corrector=dasbs/denoising"]),
         ("blackout/fid", ["method=blackout/attributes", "~evaluation"]),
         ("sgdd/dna_masked", []),
-        ("dnfs/short_chains", ["dnfs/kernel@kernel=gradients"]),
+        ("dnfs/short_chains", ["kernel=dnfs/gradients"]),
     ],
 )
 def test_a_composition_is_that_of_hydra_itself(experiment, groups):

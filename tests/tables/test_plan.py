@@ -210,7 +210,7 @@ def test_a_warm_start_has_the_architecture_and_the_law_of_its_run(name):
     network = "network.controller.hidden=24" if name == "udns" else "network.seed=24"
     network = {"leaps": "+network.extra=1", "mdns": "network.hidden=24"}.get(name, network)
     changes = [network, "target.coupling=0.5", "target.beta=0.5", "trainer.precision=64-true"]
-    run = plan_run(f"dasbs/{name}", ["+regime=warm_start", *changes])
+    run = plan_run(f"dasbs/{name}", ["+regime=dasbs/warm_start", *changes])
     hotter = run.needs["hotter"]
     same = {"network", "data", "trainer", "seed"}
     assert {k: hotter.config[k] for k in same} == {k: run.config[k] for k in same}

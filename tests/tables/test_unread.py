@@ -27,8 +27,8 @@ def test_a_swept_rate_that_a_schedule_sets_is_refused(project, capsys):
 
 
 RATES = [
-    (SORT, ["rate=cosine", "rate.peak=1e-3"], "rate (Cosine)", "set rate.peak, or"),
-    (SORT, ["rate=noam"], "rate (Noam)", "set rate.dim or rate.warmup, or"),
+    (SORT, ["rate=symmetric_diffusers/cosine", "rate.peak=1e-3"], "rate (Cosine)", "set rate.peak, or"),
+    (SORT, ["rate=symmetric_diffusers/noam"], "rate (Noam)", "set rate.dim or rate.warmup, or"),
     ("sgdd/mnist_prior", [], "method.rate (Warmup)", "set method.rate.peak, or"),
 ]
 

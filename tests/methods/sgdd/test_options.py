@@ -28,18 +28,18 @@ def test_defaults_are_the_paper_as_printed():
 
 STEP = "method.sampler.likelihood_step"
 OPTIONS = {
-    "+sgdd/potential=consistent": lambda m: (
+    "+potential=sgdd/consistent": lambda m: (
         m.sampler.penalty(2.0, 50) == schedule.consistent_penalty(2.0, 50)
     ),
-    "+sgdd/schedule=endpoint": lambda m: m.sampler.times(7) == schedule.endpoint_times(7),
+    "+schedule=sgdd/endpoint": lambda m: m.sampler.times(7) == schedule.endpoint_times(7),
     f"{STEP}.from_previous=true": lambda m: m.sampler.likelihood_step.from_previous,
     "method.sampler.prior_first=true": lambda m: m.sampler.prior_first,
     "method.sampler.return_z=true": lambda m: m.sampler.return_z,
     f"{STEP}.n_proposals=200": lambda m: m.sampler.likelihood_step.n_proposals == 200,
-    f"sgdd/likelihood_step@{STEP}=exact": lambda m: isinstance(
+    f"likelihood_step@{STEP}=sgdd/exact": lambda m: isinstance(
         m.sampler.likelihood_step, ExactStep
     ),
-    "+sgdd/reverse_step=analytic": lambda m: (
+    "+reverse_step=sgdd/analytic": lambda m: (
         getattr(m.prior.reverse_step, "func", m.prior.reverse_step) is analytic
     ),
     "target=sgdd/grid_mean": lambda m: isinstance(m.problem, MeanReading),

@@ -6,7 +6,7 @@ overrides after it still win, which they would not over a Hydra group)::
 
     defaults:
       - override /network: state_perceptron     # another choice of a group that there is
-      - /regime: ising_low                      # a group that the experiment does not have
+      - /regime: dasbs/ising_low                # a group that the experiment does not have
     target: {size: 4}
     trainer: {max_steps: 3750}
     ~method.solver.seconds: null                # leave a key out; +key adds one
