@@ -22,7 +22,10 @@ def kept(project):
     ("experiment", "groups"),
     [
         ("sgdd/super_resolution", ["method@posterior=sgdd/svdd"]),
-        ("dasbs/exact", ["source@method.source=dasbs/constant", "matcher@method.corrector=dasbs/denoising"]),
+        (
+            "dasbs/exact",
+            ["source@method.source=dasbs/constant", "matcher@method.corrector=dasbs/denoising"],
+        ),
         ("blackout/fid", ["method=blackout/attributes", "~evaluation"]),
         ("sgdd/dna_masked", []),
         ("dnfs/short_chains", ["kernel=dnfs/gradients"]),

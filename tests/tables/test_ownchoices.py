@@ -76,7 +76,7 @@ def test_a_name_says_what_the_class_has():
 
 @pytest.mark.parametrize("last", [0, 1])
 def test_a_network_wins_over_that_of_a_scale(last):
-    typed = ["network=ownthings.Net", "scale=dasbs/smoke"]
+    typed = ["network=ownthings.Net", "scale=dasbs/sampler/smoke"]
     method = planned("dasbs/ising", *(typed if last else typed[::-1])).config["method"]
     for part in ("controller", "corrector"):
         assert method[part]["network"] == {"_target_": "ownthings.Net", "_partial_": True}
@@ -128,7 +128,7 @@ def test_a_file_of_ones_own(folder, monkeypatch):
 
 
 def test_nothing_changes_where_no_class_is_ones_own():
-    stated = expanded(["scale=dasbs/medium"])
+    stated = expanded(["scale=dasbs/sampler/medium"])
     assert fitting("dasbs/ising", stated, ["target=potts"])[0] == [*stated, "target=potts"]
 
 
@@ -140,7 +140,7 @@ def test_an_evaluation_of_the_ising_torus_is_refused_before_training():
 def test_from_the_command_line(folder, capsys):
     """Nothing is trained: the network has no layers, and the run says so in one line."""
     words = ["experiment=dasbs/exact", "target=ownthings.Peaks", "network=ownthings.Net"]
-    words += ["scale=dasbs/exact_smoke", "trainer.accelerator=cpu"]
+    words += ["scale=dasbs/exact/smoke", "trainer.accelerator=cpu"]
     assert main(["run", *words]) == 1
     caught = capsys.readouterr()
     said = caught.out + caught.err

@@ -9,13 +9,15 @@ from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded, spelled
 
 FILE = """\
-defaults:
-  - override /trainer: default
-data: {n: 4}
-method:
-  n_samples: 50
-  fail: "a, b = c"
-~method.sleep: null
+smoke:
+  defaults:
+    - override /trainer: default
+  data: {n: 4}
+  method:
+    n_samples: 50
+    fail: "a, b = c"
+  ~method.sleep: null
+small: {data: {n: 5}}
 """
 
 
@@ -30,8 +32,8 @@ def scale_file(project):
 def test_a_file_says_what_the_list_would(scale_file):
     listed = ["trainer=default", "data.n=4", "method.n_samples=50", 'method.fail="a, b = c"',
               "~method.sleep"]  # fmt: skip
-    assert expanded(["a=1", "scale=toy/tiny", "b=2"]) == ["a=1", *listed, "b=2"]
-    run = plan_run("toy/coin", expanded(["scale=toy/tiny"]))
+    assert expanded(["a=1", "scale=toy/tiny/smoke", "b=2"]) == ["a=1", *listed, "b=2"]
+    run = plan_run("toy/coin", expanded(["scale=toy/tiny/smoke"]))
     assert run.hash == plan_run("toy/coin", listed).hash
     assert run.config["method"]["fail"] == "a, b = c" and run.config["data"]["n"] == 4
 
@@ -39,7 +41,7 @@ def test_a_file_says_what_the_list_would(scale_file):
 def test_it_applies_where_it_stands(scale_file, project):
     """A row's override before the scale loses against it, the command line wins."""
     table = project / "reproduce/toy/coins.yaml"
-    text = table.read_text().replace("smoke: {", "smoke: {overrides: [scale=toy/tiny], ")
+    text = table.read_text().replace("smoke: {", "smoke: {overrides: [scale=toy/tiny/smoke], ")
     text = text.replace("[method.bias=0.5]", "[method.bias=0.5, method.n_samples=7]")
     table.write_text(text)
 
@@ -53,21 +55,29 @@ def test_it_applies_where_it_stands(scale_file, project):
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("- a", "is a mapping"), ("a: [", "not valid YAML"), ("defaults: [x]", "override /GROUP"),
-     ("1: 2", "must be text")],
+    [("- a", "is a mapping"), ("smoke: 3", "is a mapping"), ("a: [", "not valid YAML"),
+     ("smoke: {defaults: [x]}", "override /GROUP"), ("smoke: {1: 2}", "must be text")],
 )  # fmt: skip
 def test_mistakes_name_the_file(scale_file, content, words):
     scale_file.write_text(content)
     with pytest.raises(UserError, match=words) as caught:
-        expanded(["scale=toy/tiny"])
+        expanded(["scale=toy/tiny/smoke"])
     assert str(scale_file) in str(caught.value)
 
 
-def test_unknown_files_are_named_with_the_nearest_one(scale_file):
-    with pytest.raises(UserError, match="did you mean 'toy/tiny'"):
-        expanded(["scale=toy/tinny"])
-    with pytest.raises(UserError):
-        expanded(["scale=../experiment/toy/coin"])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("toy/tinny/smoke", "did you mean 'toy/tiny'"), ("toy/tiny", "with one of smoke, small"),
+     ("toy/tiny/paper", "no scale 'toy/tiny/paper'; did you mean 'toy/tiny/s"),
+     ("../experiment/toy/coin/smoke", "no file"), ("tiny", "no file")],
+)  # fmt: skip
+def test_what_does_not_exist_is_named_with_what_does(scale_file, name, words):
+    with pytest.raises(UserError, match=words):
+        expanded([f"scale={name}"])
+
+
+def test_each_scale_of_a_file_is_its_own(scale_file):
+    assert expanded(["scale=toy/tiny/small"]) == ["data.n=5"]
 
 
 @pytest.mark.parametrize(

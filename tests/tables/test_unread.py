@@ -9,7 +9,7 @@ from jumpbench.tables.planning.grid import Selection, build, unique_runs
 from jumpbench.tables.planning.plan import plan_run
 
 SORT = "symmetric_diffusers/sort"
-TINY = "scale=symmetric_diffusers/tiny_diffuser"
+TINY = "scale=symmetric_diffusers/diffuser/smoke"
 
 
 def said(call, capsys):
@@ -27,7 +27,12 @@ def test_a_swept_rate_that_a_schedule_sets_is_refused(project, capsys):
 
 
 RATES = [
-    (SORT, ["rate=symmetric_diffusers/cosine", "rate.peak=1e-3"], "rate (Cosine)", "set rate.peak, or"),
+    (
+        SORT,
+        ["rate=symmetric_diffusers/cosine", "rate.peak=1e-3"],
+        "rate (Cosine)",
+        "set rate.peak, or",
+    ),
     (SORT, ["rate=symmetric_diffusers/noam"], "rate (Noam)", "set rate.dim or rate.warmup, or"),
     ("sgdd/mnist_prior", [], "method.rate (Warmup)", "set method.rate.peak, or"),
 ]

@@ -27,7 +27,7 @@ class Features(torch.nn.Module):
         rows = images.float().flatten(1) @ self.weight / 255
         return rows.tanh(), rows[:, :4]
 """
-SMOKE = ["scale=blackout/fid_smoke", "trainer.accelerator=cpu"]
+SMOKE = ["scale=blackout/fid/smoke", "trainer.accelerator=cpu"]
 
 
 @pytest.fixture
@@ -45,9 +45,9 @@ def metrics(folder, name):
     return json.loads(file.read_text())["metrics"]
 
 
-@pytest.mark.parametrize("scale", ["fid_smoke", "fid_small"])
+@pytest.mark.parametrize("scale", ["smoke", "small"])
 def test_no_classifier_is_needed(scale):
-    run = plan_run("blackout/fid", expanded([f"scale=blackout/{scale}"]))
+    run = plan_run("blackout/fid", expanded([f"scale=blackout/fid/{scale}"]))
     methods = [need.config["method"]["_target_"].rsplit(".", 1)[-1] for need in run.with_needs()]
     assert methods == ["InceptionMoments", "Blackout", "Blackout", "SavedSamples"]
 

@@ -128,7 +128,9 @@ def test_a_warm_start_needs_the_very_run_of_the_hot_column(name, changes):
     if name == "udns":
         common = [c.replace("method.optimizer", "method.controller.optimizer") for c in common]
     hot = plan_run(f"dasbs/{name}", [*common, "target.beta=0.28"], seed=3)
-    cold = plan_run(f"dasbs/{name}", [*common, "target.beta=1.0", "+regime=dasbs/warm_start"], seed=3)
+    cold = plan_run(
+        f"dasbs/{name}", [*common, "target.beta=1.0", "+regime=dasbs/warm_start"], seed=3
+    )
     assert cold.needs["hotter"].hash == hot.hash
     assert cold.whole["method"]["warm_start"] == f"run:{hot.hash}"
     assert hot.whole["method"]["warm_start"] is None

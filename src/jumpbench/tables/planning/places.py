@@ -116,17 +116,19 @@ def _read(file: Path, changed: int) -> Node:
 
 
 def of_scale(override: str, place: Place) -> list[tuple[str, Place]]:
-    """The overrides that one of a table stands for, each with its place: ``scale=NAME`` those of
-    its file, any other itself."""
+    """The overrides that one of a table stands for, each with its place: those of the scale that
+    it names, or itself."""
     texts = expanded([override])
-    if (file := scale_file(override)) is None:
+    if (named := scale_file(override)) is None:
         return [(text, place) for text in texts]
-    lines = _flat(of_file(file), "")
+    file, scale = named
+    content = of_file(file).at([scale])
+    lines = _flat(content, "") if content else {}
     return [(text, lines[_bare(text.partition("=")[0])]) for text in texts]
 
 
 def _flat(node: Node, above: str) -> dict[str, Place]:
-    """Dotted keys of a scale file without ``+`` and ``~``, groups as they are called, and lines."""
+    """Dotted keys of a scale without ``+`` and ``~``, groups as they are called, and lines."""
     lines: dict[str, Place] = {}
     for key, inner in (node.inner or {}).items():
         if above == "" and key == "defaults":

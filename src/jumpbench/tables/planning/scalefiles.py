@@ -1,15 +1,17 @@
-"""``scale=SLUG/NAME`` among the overrides of a table file: a group file of ``conf/scale``.
+"""``scale=PAPER/NAME/SCALE`` among overrides: one of the scales of a file of ``conf/scale``.
 
-A miniature changes many things at once; ``conf/scale/SLUG/NAME.yaml`` states them as configuration
-does, instead of a list of strings, and applies at the place where it is named (so a row's own
-overrides after it still win, which they would not over a Hydra group)::
+A miniature changes many things at once; ``conf/scale/PAPER/NAME.yaml`` states them for one method
+as configuration does, each scale under its name, and applies at the place where it is named (so a
+row's own overrides after it still win, which they would not over a Hydra group)::
 
-    defaults:
-      - override /network: state_perceptron     # another choice of a group that there is
-      - /regime: dasbs/ising_low                # a group that the experiment does not have
-    target: {size: 4}
-    trainer: {max_steps: 3750}
-    ~method.solver.seconds: null                # leave a key out; +key adds one
+    smoke:
+      trainer: {max_steps: 6}
+    small:
+      defaults:
+        - override /network: state_perceptron     # another choice of a group that there is
+        - /regime: dasbs/ising_low                # a group that the experiment does not have
+      target: {size: 4}
+      ~method.solver.seconds: null                # leave a key out; +key adds one
 """
 
 import functools
@@ -32,53 +34,67 @@ _GROUP = re.compile(r"(override )?/?([\w/@.]+)")
 
 
 def expanded(overrides: Iterable[str]) -> list[str]:
-    """Overrides with every ``scale=NAME`` replaced by what its file says.
+    """Overrides with every ``scale=PAPER/NAME/SCALE`` replaced by what its file says.
 
     Raises:
-        UserError: no such file, or it is not what the module's docstring describes.
+        UserError: no such scale, or its file is not what the module's docstring describes.
     """
     result: list[str] = []
     for override in overrides:
-        if override.startswith(_PREFIX):
-            result += _from_file(_located(override.removeprefix(_PREFIX)))
-        else:
-            result.append(override)
+        named = scale_file(override)
+        result += [override] if named is None else _from_file(*named)
     return result
 
 
-def scale_file(override: str) -> Path | None:
-    """The file that an override names (``scale=NAME``); None of any other override."""
-    return _located(override.removeprefix(_PREFIX)) if override.startswith(_PREFIX) else None
+def scale_file(override: str) -> tuple[Path, str] | None:
+    """The file and the scale in it that an override names; None of any other override.
 
-
-def _located(name: str) -> Path:
+    Raises:
+        UserError: there is no such scale.
+    """
+    if not override.startswith(_PREFIX):
+        return None
+    wanted = override.removeprefix(_PREFIX)
+    name, _, scale = wanted.rpartition("/")
     folders = [folder / "scale" for folder in conf_dirs()]
     for folder in folders:
         path = folder / f"{name}.yaml"
-        if os.path.isfile(path) and path.resolve().is_relative_to(folder):
-            return path
-    known = [str(p.relative_to(f).with_suffix("")) for f in folders for p in f.rglob("*.yaml")]
-    raise no_such("file of conf/scale", name, sorted(known))
+        if name and os.path.isfile(path) and path.resolve().is_relative_to(folder):
+            if scale in (scales := _scales(path, path.stat().st_mtime_ns)):
+                return path, scale
+            raise no_such("scale", wanted, [f"{name}/{each}" for each in scales])
+    files = {str(p.relative_to(f).with_suffix("")): p for f in folders for p in f.rglob("*.yaml")}
+    if wanted in files:
+        scales = ", ".join(_scales(files[wanted], files[wanted].stat().st_mtime_ns))
+        raise UserError(f"which scale of {wanted}? scale={wanted}/SCALE with one of {scales}")
+    raise no_such("file of conf/scale", name or wanted, sorted(files))
 
 
 @functools.cache
-def _read(path: Path, changed: int) -> tuple[str, ...]:
+def _scales(path: Path, changed: int) -> dict[str, Any]:
+    """The scales of a file by their names."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         line = str(error).splitlines()[0]
         raise UserError(f"{path}: not valid YAML: {line}") from None
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: a scale file is a mapping of configuration keys")
+    if not isinstance(content, dict) or not all(isinstance(v, dict) for v in content.values()):
+        raise UserError(f"{path}: a scale file is a mapping of scales, each of configuration keys")
+    return {str(scale): keys for scale, keys in content.items()}
+
+
+def _from_file(path: Path, scale: str) -> tuple[str, ...]:
+    return _overrides(path, scale, path.stat().st_mtime_ns)
+
+
+@functools.cache
+def _overrides(path: Path, scale: str, changed: int) -> tuple[str, ...]:
+    content = dict(_scales(path, changed)[scale])
     choices = content.pop("defaults", None) or []
     try:
         return (*_choices(choices, path), *_flat(content, "", path))
     except RecursionError:
         raise UserError(f"{path}: a value contains itself (an alias)") from None
-
-
-def _from_file(path: Path) -> tuple[str, ...]:
-    return _read(path, path.stat().st_mtime_ns)
 
 
 def _choices(entries: Any, path: Path) -> Iterator[str]:

@@ -61,7 +61,12 @@ def test_jigsaws_use_the_nearest_length(experiment, table, pieces, n):
 FEW = ("trainer.max_steps=2", "trainer.accelerator=cpu", "data.test_size=8", "data.batch_size=4")
 SELECTED = ("data.generated=60", "data.held_out=20", "data.valid_size=8")
 SELECTED = (*SELECTED, "trainer.val_check_interval=1")
-SMALL = ("network.dim=16", "network.heads=2", "network.hidden=16", "decoding=symmetric_diffusers/greedy")
+SMALL = (
+    "network.dim=16",
+    "network.heads=2",
+    "network.hidden=16",
+    "decoding=symmetric_diffusers/greedy",
+)
 GENERATED = ("data.train_files=[]", "data.train_size=8", "data.test_files=[]")
 TINY = ("network.dim=16", "network.layers=1", "network.heads=2", "network.feedforward=16")
 
