@@ -55,7 +55,7 @@ def test_outputs_are_taken_literally(project, monkeypatch):
         ("name=[1]", "give a name of at most 200 letters"),
         (f"{LONG}=1", "no key"),
         (f"data={LONG}", "experiment toy/coin"),
-        (f"scale=toy/{LONG}/smoke", "no file of conf/scale"),
+        (f"scale={LONG}/x/smoke", "no file of conf/scale"),
         ("seed=-1", "seed=-1: give a whole number from 0 to 4294967295"),
         ("seed=99999999999999999999", "give a whole number from 0 to 4294967295"),
         ("seed=1.5", "give a whole number from 0 to 4294967295"),
@@ -100,9 +100,9 @@ def test_a_configuration_that_is_none(project, capsys, text, told):
 
 
 def test_a_scale_that_contains_itself(project, capsys):
-    file = project / "conf/scale/toy/odd.yaml"
+    file = project / "conf/scale/toy.yaml"
     file.parent.mkdir(parents=True)
-    file.write_text("smoke: {method: &a {bias: [*a]}}\n")
+    file.write_text("odd: {smoke: {method: &a {bias: [*a]}}}\n")
     refused(["run", "experiment=toy/coin", "scale=toy/odd/smoke"], capsys, "contains itself")
 
 

@@ -9,28 +9,29 @@ from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded, spelled
 
 FILE = """\
-smoke:
-  defaults:
-    - override /trainer: default
-  data: {n: 4}
-  method:
-    n_samples: 50
-    fail: "a, b = c"
-  ~method.sleep: null
-small: {data: {n: 5}}
+tiny:
+  smoke:
+    defaults:
+      - override /logger: wandb
+    data: {n: 4}
+    method:
+      n_samples: 50
+      fail: "a, b = c"
+    ~method.sleep: null
+  small: {data: {n: 5}}
 """
 
 
 @pytest.fixture
 def scale_file(project):
-    path = project / "conf/scale/toy/tiny.yaml"
+    path = project / "conf/scale/toy.yaml"
     path.parent.mkdir(parents=True)
     path.write_text(FILE)
     return path
 
 
 def test_a_file_says_what_the_list_would(scale_file):
-    listed = ["trainer=default", "data.n=4", "method.n_samples=50", 'method.fail="a, b = c"',
+    listed = ["logger=wandb", "data.n=4", "method.n_samples=50", 'method.fail="a, b = c"',
               "~method.sleep"]  # fmt: skip
     assert expanded(["a=1", "scale=toy/tiny/smoke", "b=2"]) == ["a=1", *listed, "b=2"]
     run = plan_run("toy/coin", expanded(["scale=toy/tiny/smoke"]))
@@ -55,8 +56,9 @@ def test_it_applies_where_it_stands(scale_file, project):
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("- a", "is a mapping"), ("smoke: 3", "is a mapping"), ("a: [", "not valid YAML"),
-     ("smoke: {defaults: [x]}", "override /GROUP"), ("smoke: {1: 2}", "must be text")],
+    [("- a", "is a mapping"), ("tiny: {smoke: 3}", "is a mapping"), ("a: [", "not valid YAML"),
+     ("tiny: {smoke: {defaults: [x]}}", "override /GROUP"),
+     ("tiny: {smoke: {1: 2}}", "must be text")],
 )  # fmt: skip
 def test_mistakes_name_the_file(scale_file, content, words):
     scale_file.write_text(content)
@@ -69,7 +71,7 @@ def test_mistakes_name_the_file(scale_file, content, words):
     ("name", "words"),
     [("toy/tinny/smoke", "did you mean 'toy/tiny'"), ("toy/tiny", "with one of smoke, small"),
      ("toy/tiny/paper", "no scale 'toy/tiny/paper'; did you mean 'toy/tiny/s"),
-     ("../experiment/toy/coin/smoke", "no file"), ("tiny", "no file")],
+     ("../experiment/toy/coin/smoke", "no file"), ("tony", "no file")],
 )  # fmt: skip
 def test_what_does_not_exist_is_named_with_what_does(scale_file, name, words):
     with pytest.raises(UserError, match=words):

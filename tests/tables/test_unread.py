@@ -51,8 +51,8 @@ def test_the_keys_that_are_read_are_named(experiment, more, schedule, keys):
 
 @pytest.mark.parametrize("rate", ["constant", "warm_up"])
 def test_a_rate_that_a_schedule_multiplies_is_read(rate):
-    run = plan_run(SORT, [f"rate={rate}", "method.optimizer.lr=0.5"])
-    assert run.hash != plan_run(SORT, [f"rate={rate}"]).hash
+    run = plan_run(SORT, [f"rate=symmetric_diffusers/{rate}", "method.optimizer.lr=0.5"])
+    assert run.hash != plan_run(SORT, [f"rate=symmetric_diffusers/{rate}"]).hash
 
 
 def test_a_schedule_of_ones_own_is_asked_what_it_is(project, capsys, monkeypatch):

@@ -129,7 +129,7 @@ def _show(given: Given) -> int:
 
 def _run(given: Given) -> int:
     scales = [o for o in given.overrides if o.startswith("scale=") and "/" not in o]
-    if scales:  # scale=PAPER/NAME/SCALE is one of conf/scale
+    if scales:  # scale=PAPER/METHOD/SCALE is one of conf/scale
         raise UserError(f"a run has no scale; use jumpbench table SLUG/TABLE {scales[0]}")
     if "experiment" not in given.keys:
         raise UserError("which run? give experiment=SLUG/NAME and any key=value")

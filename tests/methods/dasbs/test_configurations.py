@@ -22,7 +22,7 @@ BETAS = {"ising": (0.28, 0.4407, 0.6), "potts": (0.9, 1.0986, 1.3)}
 @pytest.mark.parametrize("model", ["ising", "potts"])
 @pytest.mark.parametrize("temperature", ["hot", "cold"])
 def test_main_runs_as_the_text_has_them(model, temperature):
-    config = plan_run(f"dasbs/{model}", [f"+regime=text_{temperature}"]).whole
+    config = plan_run(f"dasbs/{model}", [f"+regime=dasbs/text_{temperature}"]).whole
     method, network = config["method"], config["network"]
     hot = temperature == "hot"
     where = "beta_high" if hot else "beta_critical and beta_low"
@@ -88,7 +88,8 @@ def test_ablations_as_the_text_has_them(experiment, where):
 @pytest.mark.parametrize("model", BETAS)
 def test_released_regimes_reach_their_temperature_and_source(model):
     for name, beta in zip(("critical", "low"), BETAS[model][1:], strict=True):
-        method = (run := plan_run(f"dasbs/{model}", [f"+regime={model}_{name}"])).whole["method"]
+        run = plan_run(f"dasbs/{model}", [f"+regime=dasbs/{model}_{name}"])
+        method = run.whole["method"]
         assert run.whole["target"]["beta"] == beta
         assert method["source"]["_target_"].endswith("ConstantSource")
         assert method["corrector"]["matching"]["_target_"].endswith("DenoisingMatching")

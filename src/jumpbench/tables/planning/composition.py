@@ -97,6 +97,8 @@ def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]
     classes = ownchoices.classes(groups)
     named = tuple(o.input_line for o in groups if o.key_or_group not in classes)
     config = plain_copy(_composed_groups(experiment, named))
+    for group, line in replacing(experiment, groups).items():
+        config[group] = plain_copy(_composed_groups(None, (line,))[group])
     for group, name in classes.items():
         config[group] = ownchoices.in_place_of(config.get(group), name)
     for group, file in ownchoices.own_options(groups).items():
@@ -111,6 +113,48 @@ def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]
         if not chooses_group(override):
             config = with_value(experiment, config, override)
     return config
+
+
+def replacing(experiment: str, groups: Sequence[Override]) -> dict[str, str]:
+    """{group: override} of the options that stand in the place of a node whose class the
+    experiment states itself: all that it says there is of the other class."""
+    last = {o.key_or_group: o for o in groups if o.package is None and not o.is_delete()}
+    classes = ownchoices.classes(groups)
+    own = _run_groups()
+    return {
+        group: str(o.input_line) if group in own else f"+{str(o.input_line).lstrip('+')}"
+        for group, o in last.items()
+        if isinstance(o.value(), str) and group not in classes
+        if group in _stated(f"experiment/{experiment}")
+    }
+
+
+@functools.cache
+def _run_groups() -> frozenset[str]:
+    """The groups that every run has."""
+    return frozenset(
+        key for each in _plain("run")["defaults"] if isinstance(each, dict) for key in each
+    )
+
+
+@functools.cache
+def _stated(name: str) -> frozenset[str]:
+    """The nodes whose class is stated by an experiment, one that it extends or its settings."""
+    content = _plain(name)
+    nodes = {str(k) for k, v in content.items() if isinstance(v, dict) and "_target_" in v}
+    for each in content.get("defaults") or ():
+        if isinstance(each, str) and each != "_self_":
+            nodes |= _stated(f"experiment/{each.removeprefix('/experiment/')}")
+        elif isinstance(each, dict) and "/setting" in each:
+            nodes |= _stated(f"setting/{each['/setting']}")
+    return frozenset(nodes)
+
+
+def _plain(name: str) -> dict[str, Any]:
+    """A file of the configuration as it was written."""
+    file = next((f for root in conf_dirs() if os.path.isfile(f := root / f"{name}.yaml")), None)
+    content = yaml.safe_load(file.read_text(encoding="utf-8")) if file else None
+    return content if isinstance(content, dict) else {}
 
 
 def fitting(
@@ -151,6 +195,8 @@ def forget() -> None:
     composition_cache.forget()
     replaced_files.cache_clear()
     _composed_groups.cache_clear()
+    _run_groups.cache_clear()
+    _stated.cache_clear()
     composed_files.cache_clear()
     _is_group.cache_clear()
     _known_experiments.cache_clear()
@@ -170,10 +216,11 @@ def _register_folders() -> None:
 
 
 @functools.cache
-def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]:
-    if experiment not in (known := _known_experiments()):
+def _composed_groups(experiment: str | None, groups: tuple[str, ...]) -> dict[str, Any]:
+    """What Hydra composes of an experiment with these choices; of the choices alone if None."""
+    if experiment is not None and experiment not in (known := _known_experiments()):
         raise no_such("experiment", experiment, known)
-    chosen = [f"experiment={experiment}", *groups]
+    chosen = [*([f"experiment={experiment}"] if experiment else []), *groups]
 
     def by_hydra() -> DictConfig:
         _register_folders()
@@ -191,16 +238,17 @@ def _composed_groups(experiment: str, groups: tuple[str, ...]) -> dict[str, Any]
 
 
 @functools.cache
-def composed_files(experiment: str, groups: tuple[str, ...]) -> list[tuple[str, str]]:
+def composed_files(experiment: str | None, groups: tuple[str, ...]) -> list[tuple[str, str]]:
     """The files that a composition is made of, in the order in which they are merged, each with
     the dotted name of the node that its content goes to."""
     _register_folders()
-    chosen = [f"experiment={experiment}", *groups, *_NO_APPLICATION]
+    named = [f"experiment={experiment}"] if experiment else []
+    chosen = [*named, *groups, *_NO_APPLICATION]
     with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
         loader = GlobalHydra.instance().config_loader()
         defaults = loader.compute_defaults_list("run", chosen, RunMode.RUN).defaults
-    named = [(f"{default.config_path}.yaml", default.package or "") for default in defaults]
-    return [(name, package) for name, package in named if not name.startswith("hydra/")]
+    files = [(f"{default.config_path}.yaml", default.package or "") for default in defaults]
+    return [(name, package) for name, package in files if not name.startswith("hydra/")]
 
 
 @functools.cache

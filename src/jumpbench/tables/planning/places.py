@@ -19,6 +19,7 @@ from jumpbench.tables.planning.composition import (
     composed,
     composed_files,
     parsed_override,
+    replacing,
 )
 from jumpbench.tables.planning.fast.formulas import node_of
 from jumpbench.tables.planning.scalefiles import expanded, scale_file
@@ -121,8 +122,8 @@ def of_scale(override: str, place: Place) -> list[tuple[str, Place]]:
     texts = expanded([override])
     if (named := scale_file(override)) is None:
         return [(text, place) for text in texts]
-    file, scale = named
-    content = of_file(file).at([scale])
+    file, names = named
+    content = of_file(file).at(names)
     lines = _flat(content, "") if content else {}
     return [(text, lines[_bare(text.partition("=")[0])]) for text in texts]
 
@@ -144,7 +145,7 @@ def _bare(key: str) -> str:
     return key.lstrip("+~")
 
 
-def _of_files(experiment: str, groups: tuple[str, ...]) -> Node:
+def _of_files(experiment: str | None, groups: tuple[str, ...]) -> Node:
     """What the files of a composition say."""
     whole = Node(TYPED, {})
     for name, package in composed_files(experiment, groups):
@@ -204,6 +205,10 @@ def places(experiment: str, overrides: Iterable[tuple[str, Place]]) -> Places:
     classes = ownchoices.classes(groups)
     named = tuple(str(o.input_line) for o in groups if o.key_or_group not in classes)
     whole = _of_files(experiment, named)
+    for group, line in replacing(experiment, groups).items():
+        kept = {k: v for k, v in (whole.inner or {}).items() if k != group}
+        alone = _of_files(None, (line,)).at([group])
+        whole = Node(whole.place, {**kept, **({group: alone} if alone else {})})
     for override, place in parsed:
         group = override.key_or_group
         if group in classes and override in groups:  # a class in the place of all that files say

@@ -1,22 +1,22 @@
-"""``scale=PAPER/NAME/SCALE`` among overrides: one of the scales of a file of ``conf/scale``.
+"""``scale=PAPER/METHOD/SCALE`` among overrides: one of the scales in ``conf/scale/PAPER.yaml``.
 
-A miniature changes many things at once; ``conf/scale/PAPER/NAME.yaml`` states them for one method
-as configuration does, each scale under its name, and applies at the place where it is named (so a
-row's own overrides after it still win, which they would not over a Hydra group)::
+A miniature changes many things at once; the file states them for each method of the paper as
+configuration does, each scale under its name, and they apply at the place where they are named (so
+a row's own overrides after it still win, which they would not over a Hydra group)::
 
-    smoke:
-      trainer: {max_steps: 6}
-    small:
-      defaults:
-        - override /network: state_perceptron     # another choice of a group that there is
-        - /regime: dasbs/ising_low                # a group that the experiment does not have
-      target: {size: 4}
-      ~method.solver.seconds: null                # leave a key out; +key adds one
+    sampler:
+      smoke:
+        trainer: {max_steps: 6}
+      small:
+        defaults:
+          - override /network: state_perceptron   # another choice of a group that there is
+          - /regime: dasbs/ising_low              # a group that the experiment does not have
+        target: {size: 4}
+        ~method.solver.seconds: null              # leave a key out; +key adds one
 """
 
 import functools
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -34,7 +34,7 @@ _GROUP = re.compile(r"(override )?/?([\w/@.]+)")
 
 
 def expanded(overrides: Iterable[str]) -> list[str]:
-    """Overrides with every ``scale=PAPER/NAME/SCALE`` replaced by what its file says.
+    """Overrides with every ``scale=PAPER/METHOD/SCALE`` replaced by what its file says.
 
     Raises:
         UserError: no such scale, or its file is not what the module's docstring describes.
@@ -46,8 +46,8 @@ def expanded(overrides: Iterable[str]) -> list[str]:
     return result
 
 
-def scale_file(override: str) -> tuple[Path, str] | None:
-    """The file and the scale in it that an override names; None of any other override.
+def scale_file(override: str) -> tuple[Path, tuple[str, str]] | None:
+    """The file, and method and scale in it, that an override names; None of any other override.
 
     Raises:
         UserError: there is no such scale.
@@ -55,41 +55,48 @@ def scale_file(override: str) -> tuple[Path, str] | None:
     if not override.startswith(_PREFIX):
         return None
     wanted = override.removeprefix(_PREFIX)
-    name, _, scale = wanted.rpartition("/")
-    folders = [folder / "scale" for folder in conf_dirs()]
-    for folder in folders:
-        path = folder / f"{name}.yaml"
-        if name and os.path.isfile(path) and path.resolve().is_relative_to(folder):
-            if scale in (scales := _scales(path, path.stat().st_mtime_ns)):
-                return path, scale
-            raise no_such("scale", wanted, [f"{name}/{each}" for each in scales])
-    files = {str(p.relative_to(f).with_suffix("")): p for f in folders for p in f.rglob("*.yaml")}
-    if wanted in files:
-        scales = ", ".join(_scales(files[wanted], files[wanted].stat().st_mtime_ns))
-        raise UserError(f"which scale of {wanted}? scale={wanted}/SCALE with one of {scales}")
-    raise no_such("file of conf/scale", name or wanted, sorted(files))
+    paper, _, inside = wanted.partition("/")
+    files = {f.stem: f for root in reversed(conf_dirs()) for f in (root / "scale").glob("*.yaml")}
+    if (path := files.get(paper)) is None:
+        raise no_such("file of conf/scale", paper, sorted(files))
+    scales = _scales(path, path.stat().st_mtime_ns)
+    method, _, scale = inside.partition("/")
+    if (method, scale) in scales:
+        return path, (method, scale)
+    of_method = [s for m, s in scales if m == method]
+    if not scale and of_method:
+        known = ", ".join(of_method)
+        raise UserError(f"which scale of {wanted}? scale={wanted}/SCALE with one of {known}")
+    raise no_such("scale", wanted, [f"{paper}/{m}/{s}" for m, s in scales])
 
 
 @functools.cache
-def _scales(path: Path, changed: int) -> dict[str, Any]:
-    """The scales of a file by their names."""
+def _scales(path: Path, changed: int) -> dict[tuple[str, str], dict[Any, Any]]:
+    """What a file says under each method and scale."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         line = str(error).splitlines()[0]
         raise UserError(f"{path}: not valid YAML: {line}") from None
-    if not isinstance(content, dict) or not all(isinstance(v, dict) for v in content.values()):
-        raise UserError(f"{path}: a scale file is a mapping of scales, each of configuration keys")
-    return {str(scale): keys for scale, keys in content.items()}
+    methods = content if isinstance(content, dict) else {"": None}
+    if not all(isinstance(m, dict) and all(map(_is_dict, m.values())) for m in methods.values()):
+        raise UserError(
+            f"{path}: a scale file is a mapping of methods, each of scales, each of keys"
+        )
+    return {(str(m), str(s)): keys for m, of_m in methods.items() for s, keys in of_m.items()}
 
 
-def _from_file(path: Path, scale: str) -> tuple[str, ...]:
-    return _overrides(path, scale, path.stat().st_mtime_ns)
+def _is_dict(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _from_file(path: Path, names: tuple[str, str]) -> tuple[str, ...]:
+    return _overrides(path, names, path.stat().st_mtime_ns)
 
 
 @functools.cache
-def _overrides(path: Path, scale: str, changed: int) -> tuple[str, ...]:
-    content = dict(_scales(path, changed)[scale])
+def _overrides(path: Path, names: tuple[str, str], changed: int) -> tuple[str, ...]:
+    content = dict(_scales(path, changed)[names])
     choices = content.pop("defaults", None) or []
     try:
         return (*_choices(choices, path), *_flat(content, "", path))
