@@ -171,8 +171,11 @@ def test_ones_own_configuration_is_found_before_the_suites(project, monkeypatch)
     plan.forget()
     assert Selection("smoke").label(load("toy/coins")) not in (label, "smoke")
     # A group, and among one's own folders the first.
-    for folder, cores in ((other, 2), (own, 3)):
-        (folder / "trainer").mkdir()
-        (folder / "trainer/default.yaml").write_text(f"{{accelerator: cpu, devices: {cores}}}\n")
+    step = "_target_: jumpbench.methods.sgdd.likelihood_step.MetropolisStep\n"
+    for folder, proposals in ((other, 2), (own, 3)):
+        (folder / "likelihood_step/sgdd").mkdir(parents=True)
+        file = folder / "likelihood_step/sgdd/metropolis.yaml"
+        file.write_text(f"{step}n_proposals: {proposals}\n")
     plan.forget()
-    assert plan_run("toy/coin").config["trainer"] == {"accelerator": "cpu", "devices": 3}
+    sampler = plan_run("sgdd/table2").config["method"]["sampler"]
+    assert sampler["likelihood_step"]["n_proposals"] == 3
