@@ -28,7 +28,7 @@ def kept(project):
         ),
         ("blackout/fid", ["method=blackout/attributes", "~evaluation"]),
         ("sgdd/dna_masked", []),
-        ("dnfs/short_chains", ["kernel=dnfs/gradients"]),
+        ("dnfs/lattice", ["network=dnfs/lemlp"]),
     ],
 )
 def test_a_composition_is_that_of_hydra_itself(experiment, groups):

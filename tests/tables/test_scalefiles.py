@@ -69,7 +69,7 @@ def test_mistakes_name_the_file(scale_file, content, words):
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("toy/tinny/smoke", "did you mean 'toy/tiny'"), ("toy/tiny", "with one of smoke, small"),
+    [("toy/tinny/smoke", "did you mean 'toy/tiny/smoke'"), ("toy/tiny", "with one of smoke, small"),
      ("toy/tiny/paper", "no scale 'toy/tiny/paper'; did you mean 'toy/tiny/s"),
      ("../experiment/toy/coin/smoke", "no file"), ("tony", "no file")],
 )  # fmt: skip
