@@ -3,11 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from jumpbench.networks.embeddings import interleaved_sin_cos, sinusoidal_features
+from jumpbench.networks.embeddings import TimeEmbedding, interleaved_sin_cos, sinusoidal_features
 from jumpbench.networks.object_encoders import PointFeatures
 from jumpbench.networks.permutation_transformer import (
     PairScores,
-    TimeEmbedding,
     append_zeros,
     positions,
 )

@@ -18,7 +18,12 @@ from jumpbench.methods.dasbs.matcher import Compiler, Matcher
 from jumpbench.methods.dasbs.matching import Network
 from jumpbench.methods.dasbs.probes import Moment
 from jumpbench.methods.dasbs.refusals import check_settings
-from jumpbench.methods.dasbs.sampler import Grid, Paths, mode_persistence, simulate
+from jumpbench.methods.dasbs.sampler import (
+    ControlledPaths,
+    Grid,
+    mode_persistence,
+    simulate_controlled,
+)
 from jumpbench.methods.dasbs.sources import ConstantSource, UniformSource
 from jumpbench.methods.dasbs.stages import Stages
 from jumpbench.methods.unnormalised.base import TargetSampler
@@ -112,11 +117,13 @@ class DASBS(TargetSampler):
         network = self.controller.call(weights, meter)
         return network if self.guide is None else self.guide.control(network, self.target, meter)
 
-    def paths(self, n: int, generator: torch.Generator, path_weights: bool, meter: Meter) -> Paths:
+    def paths(
+        self, n: int, generator: torch.Generator, path_weights: bool, meter: Meter
+    ) -> ControlledPaths:
         """``n`` paths of the averaged controller."""
         x = self.source.sample(n, generator)
         control = self.control("average", meter)
-        return simulate(control, x, self.grid, self.reference, generator, path_weights)
+        return simulate_controlled(control, x, self.grid, self.reference, generator, path_weights)
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
         """Ends of paths; memoryless ones with E[exp(log weight)] = Z, otherwise unweighted."""

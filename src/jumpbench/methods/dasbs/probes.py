@@ -67,7 +67,7 @@ class Every:
         return step + 1 if (step + 1) % self.steps == 0 else None
 
 
-class ExactLaw:
+class ExactTotalVariation:
     """``tv`` and ``energy_tv``: total variation of the sampler's own law, and of its energies.
 
     For at most 4096 states; no sampling error.

@@ -11,7 +11,7 @@ from jumpbench.methods.dnfs.energy_judging import EnergyMethod
 from jumpbench.methods.dnfs.energy_losses import contrastive
 from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.dnfs.module import adamw
-from jumpbench.methods.dnfs.paths import evidence_lower_bound, simulate, time_grid
+from jumpbench.methods.dnfs.paths import evidence_lower_bound, simulate_flow, time_grid
 from jumpbench.methods.dnfs.training import FlowTraining
 from jumpbench.methods.dnfs.trajectories import trajectories
 from jumpbench.networks.letf import LeTF
@@ -116,7 +116,7 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
     @torch.no_grad()
     def draw(self, batch: Tensor, generator: torch.Generator) -> dict[str, Draws]:
         times = time_grid(self.learner.n_steps, self.device)
-        paths = simulate(self.network, self.law, times, len(batch), generator)
+        paths = simulate_flow(self.network, self.law, times, len(batch), generator)
         extras = self.likelihood(batch, generator)
         if self.elbo_paths:
             extras["elbo"] = evidence_lower_bound(

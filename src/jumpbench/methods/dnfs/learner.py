@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from jumpbench.errors import UserError
 from jumpbench.methods.dnfs.estimates import Estimate, control_variate
-from jumpbench.methods.dnfs.paths import Paths, simulate, time_grid
+from jumpbench.methods.dnfs.paths import FlowPaths, simulate_flow, time_grid
 from jumpbench.methods.dnfs.store import Store
 from jumpbench.samplers.annealed_jumps import Point
 from jumpbench.samplers.annealed_path import Slope, control_integrand, flux_of, slope_of
@@ -20,7 +20,7 @@ from jumpbench.samplers.cost import Meter, table_evaluations
 from jumpbench.targets.base import DiscreteTarget
 
 
-class FreeEnergy(Protocol):
+class FreeEnergyDerivative(Protocol):
     """F(t) with dF/dt = -d/dt log Z_t, as LEAPS learns it."""
 
     def derivative(self, t: Tensor) -> Tensor: ...
@@ -57,7 +57,7 @@ class Learner:
         batch_size: int = 128,
         clamp: float | None = 5.0,
         estimate: Estimate = control_variate,
-        free_energy: FreeEnergy | None = None,
+        free_energy: FreeEnergyDerivative | None = None,
         keep_slopes: bool = False,
     ) -> None:
         if min(n_steps, chains, stored, batch_size) < 1:
@@ -78,7 +78,7 @@ class Learner:
         target: DiscreteTarget,
         generator: torch.Generator,
         reduce: Callable[[Tensor], Tensor] = lambda estimate: estimate,
-    ) -> Paths:
+    ) -> FlowPaths:
         """Simulate, estimate d/dt log Z_t with the parameters that simulated, and store.
 
         ``reduce`` averages the estimate over processes.
@@ -95,7 +95,7 @@ class Learner:
         def keep(point: Point) -> None:
             points.append(point.slope)
 
-        paths = simulate(
+        paths = simulate_flow(
             self.network, each, time_grid(self.n_steps, device), self.chains, generator,
             self.clamp, keep_path=True, hook=keep if self.store.keep_slopes else None,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from jumpbench.evaluations.normaliser import Normaliser
 from jumpbench.methods.common.base import Builder
 from jumpbench.methods.dnfs.estimates import Estimate, control_variate
 from jumpbench.methods.dnfs.learner import Learner
-from jumpbench.methods.dnfs.paths import simulate, time_grid
+from jumpbench.methods.dnfs.paths import simulate_flow, time_grid
 from jumpbench.methods.dnfs.training import FlowTraining
 from jumpbench.methods.unnormalised.base import NetworkSampler, Optimizer
 from jumpbench.networks.letf import LeTF
@@ -146,7 +146,7 @@ class DNFS(FlowTraining, NetworkSampler):
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
         times = time_grid(self.n_steps_test, self.device)
-        paths = simulate(self.flow, self.target, times, n, generator, moves=self.moves)
+        paths = simulate_flow(self.flow, self.target, times, n, generator, moves=self.moves)
         extras = {"left_log_weights": paths.left_log_weights, "target_log_prob": paths.log_prob}
         return Draws(paths.end, paths.log_weights, paths.cost, extras)
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from jumpbench.errors import UserError
 from jumpbench.methods.common.base import Method
 from jumpbench.methods.dnfs.learner import Learner
-from jumpbench.methods.dnfs.paths import Paths
+from jumpbench.methods.dnfs.paths import FlowPaths
 from jumpbench.samplers.weights import effective_sample_size
 from jumpbench.targets.base import DiscreteTarget
 
@@ -72,7 +72,7 @@ class FlowTraining(Method, ABC):
             return estimate
         return self.all_gather(estimate).mean(0)
 
-    def _record(self, paths: Paths) -> None:
+    def _record(self, paths: FlowPaths) -> None:
         none_yet = not self._losses
         losses = paths.slopes.new_tensor([torch.nan]) if none_yet else torch.stack(self._losses)
         self._losses = []
