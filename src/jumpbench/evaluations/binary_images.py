@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from jumpbench.artifacts import load_weights
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.metrics.images import psnr
 from jumpbench.samplers.draws import Draws
 
@@ -39,7 +39,7 @@ class BinaryImageEvaluation(Evaluation):
         shown: int = 8,
     ) -> None:
         self.classifier, self.weights, self.shown = classifier, weights, shown
-        self.extras = ExtraMeans()
+        self.extras = ExtrasEvaluation()
         self.reset()
 
     def keep(self, batch: Any) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ from jumpbench.data.files import socket_timeout
 from jumpbench.data.weights import VGG16, as_torch_hub
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.metrics.images import psnr
 from jumpbench.networks.vq_autoencoder import VqAutoencoder
 from jumpbench.samplers.draws import Draws
@@ -20,7 +20,7 @@ from jumpbench.samplers.draws import Draws
 PATIENCE_SECONDS = 20.0
 
 
-class DecodedImages(Evaluation):
+class DecodedImageEvaluation(Evaluation):
     """Results: ``psnr`` of decoded samples to the batch's ``images``, its standard deviation over
     images ``psnr_std``; ``psnr_ceiling``, that of the true images' own codes; means of the extras.
     Artifacts: ``images``, decoded samples, and ``truth``, both uint8 0..255.
@@ -35,7 +35,7 @@ class DecodedImages(Evaluation):
         self, autoencoder: VqAutoencoder, weights: str | Path | None = None, maximum: int = 255
     ) -> None:
         self.autoencoder, self.weights, self.maximum = autoencoder, weights, maximum
-        self.extras = ExtraMeans()
+        self.extras = ExtrasEvaluation()
         self.reset()
 
     def keep(self, batch: Any) -> dict[str, Tensor]:
@@ -77,7 +77,7 @@ class DecodedImages(Evaluation):
         return {"images": shown.to(torch.uint8), "truth": truth.to(torch.uint8)}
 
 
-class PerceptualDistance(Evaluation):
+class PerceptualEvaluation(Evaluation):
     """Results: ``lpips``, the mean learned perceptual distance of a run's ``images`` to its
     ``truth``, and ``lpips_std`` over images: torchmetrics' LPIPS on images in [0, 1].
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from jumpbench.artifacts import load_weights
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.metrics.masked_bound import masked_bound
 from jumpbench.processes.masked import MaskedProcess
 from jumpbench.processes.schedules import LogLinear, Schedule
@@ -67,7 +67,7 @@ class EnhancerEvaluation(Evaluation):
         self.weights = (judge_weights, accessibility_weights, denoiser_weights)
         self.head, self.schedule, self.steps = head, schedule or LogLinear(), steps
         self.truth, self.batch, self.n_symbols = truth, batch, n_symbols
-        self.extras = ExtraMeans()
+        self.extras = ExtrasEvaluation()
         self.reset()
 
     def keep(self, batch: Any) -> dict[str, Tensor]:

@@ -6,7 +6,7 @@ from jumpbench.evaluations.base import Evaluation
 from jumpbench.samplers.draws import Draws
 
 
-class ExtraMeans(Evaluation):
+class ExtrasEvaluation(Evaluation):
     """The mean over all samples of every extra with one number a sample, under its name."""
 
     def __init__(self) -> None:

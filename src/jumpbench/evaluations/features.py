@@ -16,7 +16,7 @@ Features = Callable[[Tensor], Tensor | tuple[Tensor, Tensor]]
 """Images uint8 (B, C, H, W) -> features (B, F), or these and class logits (B, K)."""
 
 
-class FeatureScores(Evaluation):
+class FeatureEvaluation(Evaluation):
     """The Frechet distance of FID in the features of another network, which is therefore no FID.
 
     Results: ``frechet`` to all training images; ``score``, the formula of the Inception score,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.metrics.histogram import hellinger, pair_counts, sampling_floor, total_variation
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
@@ -41,7 +41,7 @@ class GridEvaluation(Evaluation):
     def __init__(self, target: KnownPair, floor_replicates: int = 64, seed: int = 0) -> None:
         self.truth, self.prior = target.marginal(), target.prior_marginal()
         self.floor_replicates, self.seed = floor_replicates, seed
-        self.extras = ExtraMeans()
+        self.extras = ExtrasEvaluation()
         self.reset()
 
     def reset(self) -> None:

@@ -25,7 +25,7 @@ from jumpbench.samplers.draws import Draws
 SURE = 0.9
 
 
-class ImageScores(Evaluation):
+class ImageEvaluation(Evaluation):
     """Scores of images in the eyes of a small classifier. None of them is an FID.
 
     Results:
@@ -125,7 +125,7 @@ class ImageScores(Evaluation):
         return self._reference
 
 
-class InceptionScores(Evaluation):
+class InceptionEvaluation(Evaluation):
     """FID and Inception score with torch-fidelity's Inception network (TensorFlow's 2015 weights).
 
     Results: ``fid`` to all training images (never the test set), ``is`` over all samples at once,

@@ -10,13 +10,13 @@ from jumpbench.artifacts import load_weights
 from jumpbench.data.tokens import TokenData
 from jumpbench.errors import UserError
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.metrics.intrinsic_distance import msid
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
 
 
-class ImagesOfAClass(Evaluation):
+class ImageClassEvaluation(Evaluation):
     """Results: ``accuracy``, the percentage of samples (B, D) that the judge takes for the wanted
     class, and ``accuracy_std``, that of a yes or no; ``msid`` to as many training images of the
     class, in the judge's features; ``msid_floor``, that of further training images of the class,
@@ -43,7 +43,7 @@ class ImagesOfAClass(Evaluation):
     ) -> None:
         self.judge, self.weights, self.reference = judge, weights, reference
         self.wanted, self.seed = wanted, seed
-        self.extras = ExtraMeans()
+        self.extras = ExtrasEvaluation()
         self.reset()
 
     def reset(self) -> None:

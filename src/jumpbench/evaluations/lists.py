@@ -12,7 +12,7 @@ from jumpbench.samplers.draws import Draws
 RMSE_BATCH = 64
 
 
-class ListScores(Evaluation):
+class ListEvaluation(Evaluation):
     """Means over the test lists, of the true index array g and the predicted one h (the samples).
 
     - ``kendall_tau``: of the pairs (g[i], h[i]), as the paper's code has it;
@@ -56,7 +56,7 @@ class ListScores(Evaluation):
         return {name: float(torch.cat(parts).mean()) for name, parts in self._scores.items()}
 
 
-class SequenceScores(ListScores):
+class SequenceEvaluation(ListEvaluation):
     """Lists of integers that are drawn as sequences, each compared with the ordered list.
 
     ``accuracy``: percent with all places right; ``correct``: percent of places right; ``valid``:
@@ -75,7 +75,7 @@ class SequenceScores(ListScores):
         )
 
 
-class JigsawScores(ListScores):
+class JigsawEvaluation(ListEvaluation):
     """Also the distance of the ordered pieces from the image they were cut from.
 
     ``rmse`` is the square root of the mean squared difference over 64 lists at a time, averaged

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.samplers.draws import Draws
 
 
@@ -33,7 +33,7 @@ class MelodyEvaluation(Evaluation):
 
     def __init__(self, n_states: int) -> None:
         self.n_states = n_states
-        self.extras = ExtraMeans()
+        self.extras = ExtrasEvaluation()
         self.reset()
 
     def keep(self, batch: Any) -> dict[str, Tensor]:

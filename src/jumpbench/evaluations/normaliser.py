@@ -14,7 +14,7 @@ from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.enumeration import enumerate_law
 
 
-class Normaliser(Evaluation):
+class NormaliserEvaluation(Evaluation):
     """``ess``, ``log_z`` with ``log_z_error``, and ``mean_log_weight`` <= log Z on average.
 
     Draws with ``left_log_weights`` among their extras give the same numbers of those with the

@@ -10,7 +10,7 @@ from jumpbench.processes.observation_times import ObservationTimes
 from jumpbench.samplers.draws import Draws
 
 
-class Pictures(Evaluation):
+class PictureEvaluation(Evaluation):
     """Shows samples, and the states that they passed through.
 
     Results: ``mean``, the mean pixel over M; ``lit``, the share of pixels above 0; with kept states

@@ -14,7 +14,7 @@ from jumpbench.targets.ising import Ising
 from jumpbench.targets.transfer_matrix import torus_with_field
 
 
-class Thermodynamics(Evaluation):
+class ThermodynamicsEvaluation(Evaluation):
     """Means over test batches, and their standard deviations as ``NAME_std``.
 
     Per batch, with beta the target's and D sites: ``free_energy`` = -mean(w) / (beta D), an upper

@@ -9,7 +9,7 @@ from jumpbench.samplers.draws import Draws
 from jumpbench.solvers.tours import tour_length
 
 
-class TourScores(Evaluation):
+class TourEvaluation(Evaluation):
     """Closed tour lengths and gaps, means over instances.
 
     The gap of a tour is (its length - the label's) / the label's, in percent; a label that is not

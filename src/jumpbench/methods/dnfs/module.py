@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.normaliser import Normaliser
+from jumpbench.evaluations.normaliser import NormaliserEvaluation
 from jumpbench.methods.common.base import Builder
 from jumpbench.methods.dnfs.estimates import Estimate, control_variate
 from jumpbench.methods.dnfs.learner import Learner
@@ -83,7 +83,7 @@ class DNFS(FlowTraining, NetworkSampler):
         **kwargs: Any,
     ) -> None:
         super().__init__(
-            target=target, optimizer=optimizer, evaluation=evaluation or Normaliser(),
+            target=target, optimizer=optimizer, evaluation=evaluation or NormaliserEvaluation(),
             chains_per_batch=chains_per_batch, **kwargs,
         )  # fmt: skip
         self.network = self.build(network, "network", **self.sizes)

@@ -48,7 +48,7 @@ class SymmetricDiffuser(TrainedMethod):
         loss: of the scores of those steps.
         fixed: positions at the front that are never shuffled (1 for tours).
         compile: compile the network (CUDA graphs on a GPU); batches must keep their shape.
-        evaluation: such as :class:`~jumpbench.evaluations.lists.ListScores`.
+        evaluation: such as :class:`~jumpbench.evaluations.lists.ListEvaluation`.
 
     Raises:
         UserError: a schedule that does not start at 0 or does not increase.
