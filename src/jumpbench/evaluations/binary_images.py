@@ -33,10 +33,7 @@ class BinaryImageEvaluation(Evaluation):
     """
 
     def __init__(
-        self,
-        classifier: nn.Module | None = None,
-        weights: str | Path | None = None,
-        shown: int = 8,
+        self, classifier: nn.Module | None = None, weights: str | Path | None = None, shown: int = 8
     ) -> None:
         self.classifier, self.weights, self.shown = classifier, weights, shown
         self.extras = ExtrasEvaluation()

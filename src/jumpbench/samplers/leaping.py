@@ -92,9 +92,7 @@ def euler(
 
 
 def _grid(
-    times: Tensor | Sequence[float],
-    weights: Tensor | Sequence[float] | None,
-    device: torch.device,
+    times: Tensor | Sequence[float], weights: Tensor | Sequence[float] | None, device: torch.device
 ) -> tuple[Tensor | Sequence[float], Tensor | Sequence[float]]:
     """Times and weights: tensors on the device (never read), or plain numbers."""
     if isinstance(times, Tensor):

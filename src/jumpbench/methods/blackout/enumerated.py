@@ -67,13 +67,7 @@ class EnumeratedBlackout(Blackout):
         UserError: a law that is none, or has another maximum than the process.
     """
 
-    def __init__(
-        self,
-        law: Any,
-        trained: bool = True,
-        samples: int = 1000,
-        **options: Any,
-    ) -> None:
+    def __init__(self, law: Any, trained: bool = True, samples: int = 1000, **options: Any) -> None:
         counts = EnumeratedCounts(law)
         sites = counts.states.shape[1]
         super().__init__(nn.Identity(), shape=(sites,), **options)

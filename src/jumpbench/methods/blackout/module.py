@@ -128,10 +128,7 @@ class Blackout(TrainedMethod):
         return drawn
 
     def sample(
-        self,
-        count: int,
-        generator: torch.Generator | None = None,
-        keep: Collection[int] = (),
+        self, count: int, generator: torch.Generator | None = None, keep: Collection[int] = ()
     ) -> Draws:
         """``count`` samples, integers (count, *shape).
 

@@ -140,11 +140,7 @@ def sample(
 
 @torch.no_grad()
 def reverse_weights(
-    network: nn.Module,
-    target: DiscreteTarget,
-    times: Tensor,
-    x: Tensor,
-    generator: torch.Generator,
+    network: nn.Module, target: DiscreteTarget, times: Tensor, x: Tensor, generator: torch.Generator
 ) -> Tensor:
     """Integral of xi along trajectories from ``x`` (B, D) at t = 1 down to 0; float64 (B,).
 
