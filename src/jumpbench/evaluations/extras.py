@@ -16,7 +16,7 @@ class ExtrasEvaluation(Evaluation):
         self._sums: dict[str, float] = {}
         self._counts: dict[str, int] = {}
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         for name, value in draws.extras.items():
             if value.ndim == 1:
                 self._sums[name] = self._sums.get(name, 0.0) + float(value.double().sum())

@@ -22,6 +22,8 @@ class VqAutoencoder(nn.Module):
         blocks: residual blocks per level.
     """
 
+    codebook: nn.Parameter
+
     def __init__(
         self,
         channels: int = 3,

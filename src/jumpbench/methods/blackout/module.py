@@ -52,6 +52,11 @@ class Blackout(TrainedMethod):
         options: of :class:`~jumpbench.methods.common.trained.TrainedMethod`.
     """
 
+    network: LostUnits
+    survival: Tensor
+    gone: Tensor
+    weight: Tensor
+
     def __init__(
         self,
         network: nn.Module,

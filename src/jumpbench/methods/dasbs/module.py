@@ -6,7 +6,7 @@ pairs of path ends from a buffer that the averaged controller refills now and th
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -24,7 +24,7 @@ from jumpbench.methods.dasbs.sampler import (
     mode_persistence,
     simulate_controlled,
 )
-from jumpbench.methods.dasbs.sources import ConstantSource, UniformSource
+from jumpbench.methods.dasbs.sources import ConstantSource, Source, UniformSource
 from jumpbench.methods.dasbs.stages import Stages
 from jumpbench.methods.unnormalised.base import TargetSampler
 from jumpbench.processes.schedules import Schedule
@@ -32,7 +32,7 @@ from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.cost import Meter, metered
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
-from jumpbench.targets.base import DiscreteTarget, Target, check_target
+from jumpbench.targets.base import DiscreteTarget, check_target
 
 
 class DASBS(TargetSampler):
@@ -62,6 +62,10 @@ class DASBS(TargetSampler):
         UserError: settings that cannot work together.
     """
 
+    controller: Matcher
+    corrector: Matcher
+    guide: Guide | None
+
     unused_parameters = True
     """A step trains one of the two networks: distributed training must look for the other's."""
 
@@ -71,7 +75,7 @@ class DASBS(TargetSampler):
         schedule: Schedule,
         controller: Callable[..., Matcher],
         corrector: Callable[..., Matcher] | None = None,
-        source: Callable[..., Target] = UniformSource,
+        source: Callable[..., Source] = UniformSource,
         n_steps: int = 200,
         start: float = 0.0,
         guided: bool = False,
@@ -94,7 +98,8 @@ class DASBS(TargetSampler):
         corrected = None if self.memoryless else self.corrector.network
         self.guide = Guide(corrected) if guided else None
         self.grid = Grid.uniform(schedule, n_steps, start)
-        self.stages = Stages(self.controller.steps, 0 if self.memoryless else self.corrector.steps)
+        corrector_steps = 0 if self.memoryless else cast(int, self.corrector.steps)
+        self.stages = Stages(self.controller.steps, corrector_steps)
         self.probes = probes
         self.curves: dict[str, float] = {}
         self._pairs: dict[str, Any] = {}  # of a process but the first, until training goes on
@@ -186,7 +191,11 @@ class DASBS(TargetSampler):
             else self.controller_loss(pairs, place.stage)
         )
         optimizers = self.optimizers()
-        optimizer = optimizers if self.memoryless else optimizers[int(place.in_corrector_phase)]
+        optimizer = (
+            optimizers[int(place.in_corrector_phase)]
+            if isinstance(optimizers, list)
+            else optimizers
+        )
         optimizer.zero_grad()
         self.manual_backward(loss)
         optimizer.step()

@@ -102,8 +102,8 @@ def simulate_controlled(
         end,
         info.jumps / length,
         info.invalid / (length * len(grid.noise)),
-        None if ratio is None else ratio.value,
-        None if exponent is None else exponent.value,
+        None if ratio is None else torch.as_tensor(ratio.value),
+        None if exponent is None else torch.as_tensor(exponent.value),
     )
 
 

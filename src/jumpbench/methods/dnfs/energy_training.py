@@ -1,7 +1,7 @@
 """An energy model and its flow sampler, trained together (EB-DNFS, section 5.2)."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -95,7 +95,7 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
         return self.law
 
     def training_step(self, batch: Tensor, batch_index: int) -> None:
-        flow, model = self.optimizers()
+        flow, model = cast(list, self.optimizers())
         paths = self.learner.refresh(self.law, self.generator("paths"), self._mean)
         self._record(paths)
         for _ in range(self.refresh_every):
@@ -106,8 +106,9 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
             self._losses.append(loss.detach())
         # The energy has not changed since the roll-out, so its weights are valid.
         loss = contrastive(self.energy, batch, paths.end, paths.log_weights)
-        if hasattr(self.energy, "penalty"):
-            loss = loss + self.energy.penalty()
+        penalty = getattr(self.energy, "penalty", None)
+        if penalty is not None:
+            loss = loss + penalty()
         model.zero_grad()
         self.manual_backward(loss)
         model.step()
@@ -122,7 +123,7 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
             extras["elbo"] = evidence_lower_bound(
                 self.network, self.law, times, batch, generator, self.elbo_paths
             )
-        if self.shown_times:
+        if self.shown_times and self.kernel is not None:
             extras["trajectories"] = trajectories(
                 self.network, self.law, times, batch, self.kernel, self.kernel_steps,
                 self.shown_times, generator,

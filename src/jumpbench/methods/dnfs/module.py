@@ -15,6 +15,7 @@ from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.dnfs.paths import simulate_flow, time_grid
 from jumpbench.methods.dnfs.training import FlowTraining
 from jumpbench.methods.unnormalised.base import NetworkSampler, Optimizer
+from jumpbench.networks.free_energy import FreeEnergy
 from jumpbench.networks.letf import LeTF
 from jumpbench.samplers.annealed_jumps import Moves
 from jumpbench.samplers.annealed_path import check_positive
@@ -59,6 +60,8 @@ class DNFS(FlowTraining, NetworkSampler):
         UserError: counts below one, a target that is not positive or finite.
     """
 
+    flow: nn.Module
+
     def __init__(
         self,
         target: DiscreteTarget,
@@ -71,7 +74,7 @@ class DNFS(FlowTraining, NetworkSampler):
         clamp: float | None = 5.0,
         estimate: Estimate = control_variate,
         keep_slopes: bool = False,
-        free_energy: Builder | None = None,
+        free_energy: Callable[..., FreeEnergy] | None = None,
         refresh_every: int = 100,
         n_steps_test: int | None = None,
         moves: Moves | None = None,
