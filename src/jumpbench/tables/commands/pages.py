@@ -32,6 +32,11 @@ def papers() -> list[str]:
     return sorted({name.split("/")[0] for name in tables_of_the_pages()})
 
 
+def names_of_papers() -> dict[str, str]:
+    """Folder of each paper -> its name."""
+    return {slug: _introduced(slug)[0] for slug in papers()}
+
+
 def anchor(table_id: str, scale: str) -> str:
     return f"{table_id.split('/')[1]}-{scale}"
 
