@@ -44,7 +44,8 @@ def test_the_page_has_every_paper():
 )
 def test_bad_entries_are_refused(text, tmp_path, monkeypatch):
     monkeypatch.setenv("JUMPBENCH_REPRODUCE", str(tmp_path / "reproduce"))
-    (tmp_path / "docs/errata").mkdir(parents=True)
+    for folder in ("docs/errata", "reproduce"):
+        (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "docs/errata/mine.yaml").write_text(text)
     with pytest.raises(UserError, match=r"mine\.yaml"):
         errata("mine")
