@@ -12,6 +12,7 @@ from jumpbench.names import visible
 from jumpbench.tables.views.layout import Block, Text, View, blocks
 from jumpbench.tables.views.wording import (
     banner,
+    claim_head,
     claim_words,
     counts,
     legend,
@@ -72,8 +73,10 @@ def print_table(view: View) -> None:
     for claim in view.claims:
         mark, colour = _CLAIM[claim["holds"]]
         out.print(words(out, f"{mark} ", colour) + words(out, claim["text"]))
-        if detail := claim_words(claim):
-            out.print(words(out, f"  {detail}", "dim"))
+        head, detail = claim_head(claim), claim_words(claim)
+        if detail and not detail.startswith(head):
+            detail = f"{head}: {detail}"
+        out.print(words(out, f"  {detail or head}", "dim"))
     for note in [*notes(view), made_by(view)]:
         out.print(words(out, f"- {note}", "dim"))
     out.file.flush()

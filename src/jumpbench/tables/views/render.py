@@ -15,12 +15,12 @@ from jumpbench.tables.views.layout import View, blocks
 from jumpbench.tables.views.webpage import to_html
 from jumpbench.tables.views.wording import (
     banner,
+    claim_head,
     claim_words,
     counts,
     legend,
     made_by,
     notes,
-    state,
     title,
 )
 
@@ -107,7 +107,7 @@ def to_markdown(view: View, level: int = 3) -> str:
         lines.append("")
     for claim in view.claims:
         words = f" ({claim_words(claim)})" if claim_words(claim) else ""
-        lines.append(f"- **{state(claim)}**: {as_markdown(claim['text'] + words)}")
+        lines.append(f"- **{claim_head(claim)}**: {as_markdown(claim['text'] + words)}")
     lines += [""] if view.claims else []
     lines += [f"- {as_markdown(note)}" for note in notes(view)]
     return "\n".join(lines).rstrip() + "\n"

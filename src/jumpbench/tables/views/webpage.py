@@ -25,6 +25,7 @@ from jumpbench.tables.views.runpictures import (
 )
 from jumpbench.tables.views.wording import (
     banner,
+    claim_head,
     claim_words,
     counts,
     legend,
@@ -132,8 +133,8 @@ def _variant(variant: Variant) -> dict[str, Any]:
 
 
 def _claim(claim: Mapping[str, Any]) -> str:
-    """How a claim was decided; most details begin with it."""
-    words, how = claim_words(claim), state(claim)
+    """How a claim was decided, or where it points; most details begin with it."""
+    words, how = claim_words(claim), claim_head(claim)
     return words if words.startswith(how) else f"{how}: {words}" if words else how
 
 
