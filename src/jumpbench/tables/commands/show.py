@@ -128,7 +128,7 @@ def _metric(table: Table, cell: GridCell, where: Mapping[Any, tuple[Path, int]])
         "computed": [
             {
                 "function": one.function, "at": str(Place(one.file, one.line)),
-                "calls": {d.path: str(Place(d.file, d.line)) for d in one.uses},
+                "calls": {d.path: str(Place(d.module.file, d.line)) for d in one.uses},
             }
             for one in origins
         ],
