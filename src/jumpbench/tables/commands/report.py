@@ -68,9 +68,10 @@ def record(table_id: str, selection: Selection) -> Path:
     if older := older_runs(view.provenance):
         print(f"warning: {older}; fresh=true makes them again", file=sys.stderr)
     pictures = pictures_for(view, files.figures)
-    kept = keep_pictures(place_for_record(table_id, selection.scale), pictures)
-    path = write_record(table_id, selection.scale, content | ({"pictures": kept} if kept else {}))
-    drop_others(path, kept)
+    entries = keep_pictures(place_for_record(table_id, selection.scale), pictures)
+    content |= {"pictures": entries} if entries else {}
+    path = write_record(table_id, selection.scale, content)
+    drop_others(path, entries)
     if path != recorded_file(table_id, selection.scale):
         print(f"note: the installed package is left alone; the record is {path}", file=sys.stderr)
     return path
@@ -153,8 +154,8 @@ def _recorded(table: Table, scale: str, folder: Path) -> str:
     if not pictures and table.figures:
         pictures = f"{as_markdown(how_to_draw(table, content))}\n\n"
     view = recorded_view(table, content)
-    made = as_markdown(made_by(view))
-    tail = f"Regenerate with `{one_line(command_of(table, content))}`. {made}.\n"
+    origin = as_markdown(made_by(view))
+    tail = f"Regenerate with `{one_line(command_of(table, content))}`. {origin}.\n"
     return (
         f'<a id="{pages.anchor(table.id, scale)}"></a>\n\n{to_markdown(view, 2)}\n{pictures}{tail}'
     )

@@ -89,16 +89,16 @@ def _expected(place: Place, steps: int | None, recorded: Sequence[dict[str, Any]
 def _recorded(table_id: str, scale: str) -> tuple[list[dict[str, Any]], list[str]]:
     """What the record says of the seconds of its rows, and its hardware; nothing without one."""
     with contextlib.suppress(*DAMAGED):
-        made = read_record(table_id, scale)["provenance"]
+        origin = read_record(table_id, scale)["provenance"]
         rows = [
             {
                 "row": str(r["row"]), "column": r["column"], "needed": r["needed"],
                 "steps": r["steps"] if isinstance(r["steps"], int) else None,
                 "runs": max(int(r["runs"]), 1), "seconds": float(r["seconds"]),
             }
-            for r in made["seconds"]
+            for r in origin["seconds"]
         ]  # fmt: skip
-        return rows, [str(name) for name in made["hardware"]]
+        return rows, [str(name) for name in origin["hardware"]]
     return [], []
 
 

@@ -10,6 +10,7 @@ of libraries are left as they are written.
 import ast
 import functools
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from jumpbench.tables.planning import sources
@@ -77,6 +78,20 @@ def arguments(name: str) -> dict[str, Any] | None:
         if not hands_on:
             break
     return known
+
+
+def line_of(name: str, argument: str) -> tuple[Path, int]:
+    """File and line of an argument that :func:`arguments` knows."""
+    called = defined(name)
+    for one in _constructors(called) if called else ():
+        for above in [one] if isinstance(one.node, Function) else in_order(one):
+            for node in ast.walk(getattr(above.node, "args", above.node)):
+                named = node.arg if isinstance(node, ast.arg) else ""
+                if isinstance(node, ast.AnnAssign):  # the field of a data class
+                    named = ast.unparse(node.target)
+                if named == argument:
+                    return above.module.file, int(getattr(node, "lineno", 0))
+    raise KeyError(argument)
 
 
 def forget() -> None:

@@ -73,8 +73,8 @@ def learning_curve(run: Path) -> tuple[str, list[tuple[float, float]]] | None:
             points = [p for row in rows if (p := _point(row, name)) is not None]
             if len(points) > 1:
                 stride = -(-len(points) // POINTS)
-                kept = points[::stride]
-                return name, kept if kept[-1] == points[-1] else [*kept, points[-1]]
+                thinned = points[::stride]
+                return name, thinned if thinned[-1] == points[-1] else [*thinned, points[-1]]
     return None
 
 
@@ -126,22 +126,22 @@ def sample_sheet(runs: Mapping[str, Path]) -> bytes | None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    found = {
+    pictures = {
         name: images[:SHOWN]
         for name, run in runs.items()
         if (samples := _samples(run)) is not None
         and _is_picture(samples, run)
         and (images := _images(samples)) is not None
     }
-    if not found:
+    if not pictures:
         return None
     figure, axes = plt.subplots(
-        -(-len(found) // 2), min(2, len(found)), squeeze=False, layout="constrained",
-        figsize=(4.8 * min(2, len(found)), 1.0 * -(-len(found) // 2)),
+        -(-len(pictures) // 2), min(2, len(pictures)), squeeze=False, layout="constrained",
+        figsize=(4.8 * min(2, len(pictures)), 1.0 * -(-len(pictures) // 2)),
     )  # fmt: skip
     for axis in axes.flat:
         axis.set_axis_off()
-    for axis, (name, images) in zip(axes.flat, found.items(), strict=False):
+    for axis, (name, images) in zip(axes.flat, pictures.items(), strict=False):
         axis.imshow(_side_by_side(images), cmap="gray", interpolation="nearest")
         axis.set_title(name, fontsize=7)
     buffer = io.BytesIO()
