@@ -42,7 +42,7 @@ def on_config(config):
             there.append(f"papers/{readme.parent.name}/RESULTS.md")
         section.append({name: there})
     places = [i for i, entry in enumerate(config.nav) if "Papers" in entry]
-    config.nav[places[0]] = {"Papers": ["tables.md", *section]}
+    config.nav[places[0]] = {"Papers": ["tables.md", "errata.md", *section]}
     return config
 
 

@@ -13,7 +13,7 @@ from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.render import as_markdown
-from jumpbench.tables.views.wording import state
+from jumpbench.tables.views.wording import pointing, state
 
 RESULTS = "RESULTS.md"
 LIST = Path("docs") / "tables.md"
@@ -30,6 +30,11 @@ def tables_of_the_pages(slug: str = "") -> list[str]:
 def papers() -> list[str]:
     """The papers of these tables, by the names of their folders."""
     return sorted({name.split("/")[0] for name in tables_of_the_pages()})
+
+
+def names_of_papers() -> dict[str, str]:
+    """Folder of each paper -> its name."""
+    return {slug: _introduced(slug)[0] for slug in papers()}
 
 
 def anchor(table_id: str, scale: str) -> str:
@@ -150,14 +155,21 @@ def _listed(numbers: set[tuple[int, str]]) -> str:
 
 
 def _agreement(slug: str) -> str:
-    """What the records of a paper decide, in a few sentences; of each table its largest scale."""
-    printed: list[View] = []  # tables of the paper
+    """What the records of a paper say, in a few sentences; numbers of its setting alone."""
+    printed: list[View] = []  # tables of the paper in its setting
     ours: list[View] = []
+    claims: list[tuple[str, str]] = []
     total = 0
     for table_id in tables_of_the_pages(slug):
-        own = _IN_PRINT.match(load(table_id).title) is None
-        total += not own
-        (ours if own else printed).extend(_deciding(table_id))
+        views = [recorded_view(load(table_id), read_record(table_id, scale))
+                 for scale in recorded_scales(table_id)]  # fmt: skip
+        deciding = [v for v in views if v.scale.kind in ("paper setting", "own setting")][-1:]
+        if _IN_PRINT.match(load(table_id).title) is None:
+            ours += deciding
+        else:
+            total += 1
+            printed += deciding
+            claims += [_standing(claim.id, views) for claim in load(table_id).claims]
     if printed:
         cells = [cell for view in printed for cell in view.cells if cell.asked and not cell.fact]
         measured = sum(cell.status == "measured" for cell in cells)
@@ -170,26 +182,32 @@ def _agreement(slug: str) -> str:
     parts = [text]
     if counts := _counted(verdicts, words):
         parts.append(f"of the printed numbers {counts}")
-    if claims := _claims(printed):
-        parts.append(f"of its claims {claims}")
-    if checks := _claims(ours):
+    if claims:
+        parts.append(_stand(claims))
+    if checks := _counted([state(c) for view in ours for c in view.claims], _STATES):
         parts.append(f"of our own checks {checks}")
     return "; ".join(parts)
 
 
-def _deciding(table_id: str) -> list[View]:
-    """The record of a table in the paper's setting or one that decides, of the largest scale."""
-    table = load(table_id)
-    views = (recorded_view(table, read_record(table_id, s)) for s in recorded_scales(table_id))
-    kinds = ("paper setting", "own setting")
-    return [view for view in views if view.scale.kind in kinds][-1:]
+_STATES = {"holds": ("holds", "hold"), "fails": ("fails", "fail"), "open": ("is open", "are open")}
 
 
-def _claims(views: list[View]) -> str:
-    words = {
-        "holds": ("holds", "hold"), "fails": ("fails", "fail"), "open": ("is open", "are open"),
-    }  # fmt: skip
-    return _counted([state(claim) for view in views for claim in view.claims], words)
+def _standing(claim: str, views: list[View]) -> tuple[str, str]:
+    """(verdict, way) of a claim: the verdict of the largest scale that decides it, else the
+    direction at the largest that has one; both empty where no record says anything."""
+    states = [one for view in views for one in view.claims if one["id"] == claim]
+    decided = [state(one) for one in states if one["holds"] is not None]
+    ways = [one["way"] for one in states if one.get("way")]
+    return (decided[-1], "") if decided else ("", ways[-1] if ways else "")
+
+
+def _stand(claims: list[tuple[str, str]]) -> str:
+    """``of 39 claims 3 hold, 1 fails; in miniature 5 point the same way, 1 the other way``."""
+    verdicts, ways = zip(*claims, strict=True)
+    decided = _counted(list(verdicts), _STATES)
+    text = f"of {len(claims)} claims {decided or 'none is decided'}"
+    points = pointing(list(ways))
+    return f"{text}; in miniature {points}" if points else text
 
 
 def _counted(states: list[str], words: dict[str, tuple[str, str]]) -> str:

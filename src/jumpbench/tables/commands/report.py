@@ -10,6 +10,7 @@ from jumpbench.files import write_atomic
 from jumpbench.names import one_line
 from jumpbench.paths import reproduce_dir, suite_root
 from jumpbench.tables.commands import pages
+from jumpbench.tables.commands.errata import PAGE, errata_page
 from jumpbench.tables.commands.recorded import (
     command_of,
     how_to_draw,
@@ -82,7 +83,8 @@ def readmes() -> list[Path]:
 
     ``RESULTS.md`` of each paper holds its recorded tables, whole. Between markers stand
     ``<!-- papers -->`` (one line a paper), ``<!-- tables -->`` (all tables with what is recorded),
-    ``<!-- results -->`` (a summary of the folder's paper with links), and
+    ``<!-- errata -->`` (errors of all papers), ``<!-- results -->`` (a summary of the folder's
+    paper with links), and
     ``<!-- result:SLUG/TABLE.SCALE -->`` (one recorded table). With ``JUMPBENCH_REPRODUCE`` these
     are the files in and beside that folder.
     """
@@ -95,7 +97,7 @@ def readmes() -> list[Path]:
     for slug in pages.papers():
         if (text := _results(slug)) and _renewed(folder / slug / pages.RESULTS, text):
             changed.append(folder / slug / pages.RESULTS)
-    above = (folder.parent / "README.md", folder.parent / pages.LIST)
+    above = [folder.parent / page for page in ("README.md", pages.LIST, PAGE)]
     for path in (*above, *sorted(folder.glob("*/README.md"))):
         if not path.is_file():
             continue
@@ -122,6 +124,8 @@ def _content(marker: str, folder: Path) -> str:
         return pages.table_list(folder)
     if marker == "papers":
         return pages.paper_list(folder)
+    if marker == "errata":
+        return errata_page(pages.names_of_papers())
     if marker == "results":
         return pages.summaries(folder.name) or "Nothing is recorded yet.\n"
     if marker.startswith("result:"):

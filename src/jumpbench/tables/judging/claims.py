@@ -8,6 +8,7 @@ measured leaves it open. A claim holds if all its contrasts are decided for it, 
 decided against it, and is open otherwise. It is judged at the scales alone that it names.
 
 Beside each claim stands whether it holds *in print*: in the paper's own numbers, by their signs.
+One that is not decided has a direction (:mod:`jumpbench.tables.judging.direction`), no verdict.
 """
 
 from collections.abc import Sequence
@@ -22,15 +23,17 @@ from jumpbench.tables.judging.comparisons import (
     two_sided_level,
 )
 from jumpbench.tables.judging.contrasts import Tree, contrasts
+from jumpbench.tables.judging.direction import Direction, direction
 from jumpbench.tables.language.types import Claim, Heads, Table
 
 
 def evaluate(
     table: Table, cells: Sequence[Cell], scale: str, not_judged: str = ""
 ) -> list[dict[str, Any]]:
-    """``[{id, text, holds, detail, because, in_print}]`` for every claim of the table.
+    """``[{id, text, holds, detail, because, in_print, way, direction}]`` for every claim.
 
-    ``because`` is the table file's reason why this scale can decide it.
+    ``because`` is the table file's reason why this scale can decide it; ``way`` and ``direction``
+    say where an undecided one points, and are empty at smoke scale and for one without numbers.
 
     ``not_judged`` says why no claim of this table can be judged (overrides, a foreign file).
     """
@@ -49,15 +52,18 @@ def evaluate(
 
     results = []
     for claim in table.claims:
-        holds, detail = None, claim.reason or ""
+        holds, detail, points = None, claim.reason or "", Direction()
         if claim.check is not None:
             detail = not_judged or unfit(table, claim, scale)
+            tree = contrasts(table, claim, measured, heads)
             if not detail:
-                holds, detail = decide(table, contrasts(table, claim, measured, heads))
+                holds, detail = decide(table, tree)
+            if holds is None and not not_judged and scale != "smoke":
+                points = direction(tree)
         results.append(
             {"id": claim.id, "text": claim.text, "holds": holds, "detail": detail,
              "because": None if not_judged else table.deciding(claim).get(scale),
-             "in_print": in_print(table, claim)}
+             "in_print": in_print(table, claim), "way": points.way, "direction": points.words}
         )  # fmt: skip
     return results
 

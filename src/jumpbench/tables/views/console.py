@@ -64,8 +64,10 @@ def print_table(view: View) -> None:
     for claim in view.claims:
         mark, colour = _CLAIM[claim["holds"]]
         out.print(words(out, f"{mark} ", colour) + words(out, claim["text"]))
-        if detail := wording.claim_words(claim):
-            out.print(words(out, f"  {detail}", "dim"))
+        head, detail = wording.claim_head(claim), wording.claim_words(claim)
+        if detail and not detail.startswith(head):
+            detail = f"{head}: {detail}"
+        out.print(words(out, f"  {detail or head}", "dim"))
     for note in [*wording.notes(view), wording.made_by(view)]:
         out.print(words(out, f"- {note}", "dim"))
     out.file.flush()

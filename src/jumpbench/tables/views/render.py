@@ -85,11 +85,8 @@ def to_markdown(view: View, level: int = 3) -> str:
         lines += [as_markdown(line), ""]
     lines += [f"{wording.counts(view.cells)}.{wording.legend(view)}", ""]
     for block in blocks(view):
-        lines.append(
-            "| "
-            + " | ".join(map(as_markdown, [wording.title(block.metric), *block.columns]))
-            + " |"
-        )
+        heads = map(as_markdown, [wording.title(block.metric), *block.columns])
+        lines.append(f"| {' | '.join(heads)} |")
         lines.append("|---" * (len(block.columns) + 1) + "|")
         for row, texts in block.rows:
             lines.append(
@@ -100,7 +97,7 @@ def to_markdown(view: View, level: int = 3) -> str:
         lines.append("")
     for claim in view.claims:
         words = f" ({wording.claim_words(claim)})" if wording.claim_words(claim) else ""
-        lines.append(f"- **{wording.state(claim)}**: {as_markdown(claim['text'] + words)}")
+        lines.append(f"- **{wording.claim_head(claim)}**: {as_markdown(claim['text'] + words)}")
     lines += [""] if view.claims else []
     lines += [f"- {as_markdown(note)}" for note in wording.notes(view)]
     return "\n".join(lines).rstrip() + "\n"

@@ -124,8 +124,8 @@ def _variant(variant: Variant) -> dict[str, Any]:
 
 
 def _claim(claim: Mapping[str, Any]) -> str:
-    """How a claim was decided; most details begin with it."""
-    words, how = wording.claim_words(claim), wording.state(claim)
+    """How a claim was decided, or where it points; most details begin with it."""
+    words, how = wording.claim_words(claim), wording.claim_head(claim)
     return words if words.startswith(how) else f"{how}: {words}" if words else how
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from jumpbench.names import one_line, visible
 from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.judging.direction import MIXED, OTHER, SAME, WORDS
 from jumpbench.tables.language.types import OWN, PAPERS, Metric
 from jumpbench.tables.views.layout import View, inside, is_outside, left_out
 
@@ -106,12 +107,39 @@ def state(claim: Mapping[str, Any]) -> str:
     return "holds" if claim["holds"] else "fails"
 
 
+def claim_head(claim: Mapping[str, Any]) -> str:
+    """Its state, or where it points if it is not judged."""
+    how = state(claim)
+    return WORDS[claim["way"]] if how == "not judged" and claim.get("way") else how
+
+
 def claim_words(claim: Mapping[str, Any]) -> str:
-    """The detail of a claim, why it is judged here, and whether it holds in the paper's numbers."""
+    """The detail of a claim, where it points, why it is judged here, and whether it holds in the
+    paper's numbers."""
     because = claim.get("because")
     judged = f"judged here: {visible(because)}" if because and because not in (PAPERS, OWN) else ""
     printed = f"in print: {claim['in_print']}" if claim.get("in_print") else ""
-    return "; ".join(part for part in (visible(claim["detail"]), judged, printed) if part)
+    parts = [visible(claim["detail"])]
+    if way := claim.get("way"):
+        compared = visible(claim["direction"])
+        if because:
+            parts.append(f"{WORDS[way]} ({compared})")
+        else:  # its head says where it points
+            parts.insert(0, compared)
+    return "; ".join(part for part in (*parts, judged, printed) if part)
+
+
+_SHORT = {SAME: "the same way", OTHER: "the other way", MIXED: "both ways"}
+
+
+def pointing(ways: Sequence[str]) -> str:
+    """``3 point the same way, 1 both ways``: where undecided claims point; empty if nowhere."""
+    counted = [(ways.count(way), words) for way, words in _SHORT.items() if way in ways]
+    parts = [f"{n} {words}" for n, words in counted]
+    if parts:
+        n, words = counted[0]
+        parts[0] = f"{n} {'points' if n == 1 else 'point'} {words}"
+    return ", ".join(parts)
 
 
 def made_by(view: View) -> str:

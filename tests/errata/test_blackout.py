@@ -1,0 +1,58 @@
+"""Errors in print, Blackout: the printed form fails where the right one holds."""
+
+import math
+
+import pytest
+import torch
+
+from jumpbench.processes.death import PureDeath
+from jumpbench.processes.observation_times import FisherTimes
+from jumpbench.tables.language.spec import load
+
+LAST = 15.0
+
+
+def test_the_share_that_comes_back_has_no_factor_s():
+    """Equation 13 has r = s (e^-s - e^-t) / (1 - e^-t). Units lost by t come back by s < t with
+    the probability that they died between the two, given that they died by t."""
+    s, t = 0.4, 1.1
+    process, one = PureDeath(1), torch.tensor(1)
+    alive = {u: float(process.log_marginal(one, u, one).exp()) for u in (s, t)}
+    true = (alive[s] - alive[t]) / (1 - alive[t])
+    r = (math.exp(-s) - math.exp(-t)) / (1 - math.exp(-t))
+    assert r == pytest.approx(true, abs=1e-12) and abs(s * r - true) > 0.2
+
+
+def test_the_mean_of_a_poisson_leap_has_the_length_of_the_step():
+    """Algorithm 2 has y e^-t / (1 - e^-t), the rate; at k = 1 that is millions of units a unit."""
+    grid = FisherTimes(1000, LAST)
+    survival, loss = float(grid.survival[1]), float(grid.loss[1])
+    assert survival / loss > 3e6
+    assert float(grid.revival()[1]) <= 1 < survival / loss
+
+
+def test_the_first_time_is_a_number_with_a_minus_sign_only():
+    """t_1 = -log(1 - e^(t_T)) in print, for -log(1 - e^(-t_T))."""
+    assert 1 - math.exp(LAST) < 0
+    first = -math.log(1 - math.exp(-LAST))
+    assert float(FisherTimes(1000, LAST).loss[1]) == pytest.approx(-math.expm1(-first), rel=1e-3)
+
+
+def test_the_noise_of_the_gaussian_limit_has_twice_the_printed_variance():
+    """Equation 39 has D = (nu_+ + nu_-) / (2 V^2) under the root; Var(X_t) / t tends to o."""
+    start, t = 4000.0, 1e-6
+    alive = math.exp(-t)
+    variance = start * alive * (1 - alive) / t
+    assert variance == pytest.approx(start, rel=1e-5)
+    assert variance != pytest.approx(start / 2, rel=0.4)
+
+
+def test_the_two_scores_of_table_1_rank_the_samplers_differently():
+    """The bridge has the lower FID, Poisson leaps the higher IS, for both losses."""
+    published = load("blackout/table1").published
+    for loss in ("Instantaneous", "Finite-time"):
+        bridge, leap = (
+            {m: published[m][f"{loss} loss, {way} sampling"]["CIFAR-10"].value for m in published}
+            for way in ("Binomial", "Poisson")
+        )
+        assert bridge["fid"] < leap["fid"] and bridge["is"] < leap["is"]
