@@ -28,8 +28,8 @@ def errata(slug: str) -> list[dict[str, str]]:
     except yaml.YAMLError as error:
         raise UserError(f"{path} is not YAML: {error}") from None
     for entry in entries if isinstance(entries, list) else [None]:
-        texts = isinstance(entry, dict) and all(isinstance(text, str) for text in entry.values())
-        if not texts or set(entry) != set(KEYS):
+        texts = entry if isinstance(entry, dict) else {}
+        if set(texts) != set(KEYS) or not all(isinstance(text, str) for text in texts.values()):
             raise UserError(f"{path}: every entry has the texts {', '.join(KEYS)}")
     return entries
 
