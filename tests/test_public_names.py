@@ -1,12 +1,16 @@
 """The names that packages of mathematics offer, and what asking for one costs."""
 
+import ast
 import pkgutil
 import subprocess
 import sys
+from collections import Counter
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
+import jumpbench
 import jumpbench.methods
 
 PACKAGES = ["metrics", "networks", "processes", "samplers", "targets"]
@@ -27,6 +31,28 @@ def test_every_public_name_is_there_and_hides_no_module(name):
         assert getattr(package, public) is not None
     with pytest.raises(AttributeError, match="nothing_like_it"):
         package.nothing_like_it  # noqa: B018
+
+
+def _classes():
+    """(class, names of its bases) of everything that is no part of the suite."""
+    for path in sorted(Path(jumpbench.__file__).parent.rglob("*.py")):
+        if not {"tables", "cli"} & set(path.parts):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef):
+                    yield node.name, {base.id for base in node.bases if isinstance(base, ast.Name)}
+
+
+def test_no_two_public_classes_share_a_name():
+    counts = Counter(name for name, _ in _classes() if not name.startswith("_"))
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+def test_evaluations_say_that_they_are_one():
+    evaluations = {"Evaluation"}
+    for _ in range(3):  # subclasses of subclasses
+        evaluations |= {name for name, bases in _classes() if bases & evaluations}
+    assert len(evaluations) > 15
+    assert [name for name in evaluations if not name.endswith("Evaluation")] == []
 
 
 def test_mathematics_needs_torch_alone():

@@ -2,13 +2,15 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
 
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.paths import CHECKPOINTS, LAST_CHECKPOINT, SAMPLES
+
+Network = TypeVar("Network", bound=nn.Module)
 
 
 def load_artifacts(folder: str | Path, device: torch.device | str = "cpu") -> dict[str, Any]:
@@ -59,9 +61,7 @@ def submodule_weights(
     return own
 
 
-def load_weights(
-    network: nn.Module, folder: str | Path | None, part: str | None = None
-) -> nn.Module:
+def load_weights(network: Network, folder: str | Path | None, part: str | None = None) -> Network:
     """``network`` with the weights of the run in ``folder``; None leaves it as it is.
 
     Args:
@@ -113,7 +113,7 @@ def with_weights(network: nn.Module, file: str | Path, sha256: str, prefix: str 
     return _loaded(network, own, path)
 
 
-def _loaded(network: nn.Module, weights: dict[str, Any], place: str | Path) -> nn.Module:
+def _loaded(network: Network, weights: dict[str, Any], place: str | Path) -> Network:
     try:
         network.load_state_dict(weights)
     except RuntimeError as error:

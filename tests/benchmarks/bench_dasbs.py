@@ -25,7 +25,7 @@ from plain_lattice import PlainController, PlainCorrector
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
 from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import AdjointMatching
-from jumpbench.methods.dasbs.sampler import Grid, simulate
+from jumpbench.methods.dasbs.sampler import Grid, simulate_controlled
 from jumpbench.networks.lattice_transformer import LatticeController, LatticeCorrector
 from jumpbench.processes.schedules import ModifiedLogLinear
 from jumpbench.processes.uniform import UniformProcess
@@ -71,7 +71,7 @@ def leaping(size: int, n_states: int, n_steps: int = 200) -> dict[str, object]:
     law = reference(n_states)
 
     def run() -> None:
-        simulate(lambda x, t: stored, x, grid, law, generator)
+        simulate_controlled(lambda x, t: stored, x, grid, law, generator)
 
     run()
     microseconds = min(seconds(run) for _ in range(7)) / n_steps * 1e6
@@ -140,7 +140,7 @@ def refresh(size: int, chains: int, n_steps: int = 20) -> dict[str, object]:
 
     def whole() -> None:
         with torch.autocast(DEVICE.type, torch.bfloat16, enabled=DEVICE.type == "cuda"):
-            simulate(network, x, grid, law, generator)
+            simulate_controlled(network, x, grid, law, generator)
 
     result = compare(f"refresh of {chains} chains on {size}x{size}", whole, calls)
     return result | {"fraction": 1 / result["speedup"]}

@@ -5,7 +5,7 @@ import torch
 
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.evaluations import decoded_images
-from jumpbench.evaluations.decoded_images import DecodedImages, PerceptualDistance
+from jumpbench.evaluations.decoded_images import DecodedImageEvaluation, PerceptualEvaluation
 from jumpbench.metrics.images import psnr
 from jumpbench.networks.vq_autoencoder import VqAutoencoder
 from jumpbench.samplers.draws import Draws
@@ -18,7 +18,7 @@ def test_psnr_and_its_ceiling():
     with torch.no_grad():
         truth = ((network.decode(codes).clamp(-1, 1) + 1) * 127.5).round().to(torch.uint8)
         shown = (network.decode(samples).clamp(-1, 1) + 1) / 2
-    evaluation = DecodedImages(network)
+    evaluation = DecodedImageEvaluation(network)
     for rows in (slice(0, 3), slice(3, 4)):
         kept = evaluation.keep({"images": truth[rows], "states": codes[rows]})
         evaluation.update(Draws(samples[rows]), kept)
@@ -42,11 +42,11 @@ def test_lpips_over_the_images_of_a_run(tmp_path, monkeypatch):
     images = torch.full((3, 1, 8, 8), 51, dtype=torch.uint8)
     torch.save({"images": images, "truth": torch.zeros_like(images)}, tmp_path / "samples.pt")
     monkeypatch.setattr(decoded_images, "perceptual_metric", lambda network: Darker())
-    results = PerceptualDistance(tmp_path).results()
+    results = PerceptualEvaluation(tmp_path).results()
     assert results == {"lpips": pytest.approx(0.2), "lpips_std": pytest.approx(0)}
     torch.save({"samples": images}, tmp_path / "samples.pt")
     with pytest.raises(UserError, match="no images"):
-        PerceptualDistance(tmp_path).results()
+        PerceptualEvaluation(tmp_path).results()
 
 
 def test_features_that_are_not_here_are_missing_data(tmp_path, monkeypatch):

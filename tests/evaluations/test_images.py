@@ -10,7 +10,7 @@ import torch
 
 from jumpbench.data.weights import INCEPTION
 from jumpbench.errors import DataMissing, UserError
-from jumpbench.evaluations.images import ImageScores, InceptionScores
+from jumpbench.evaluations.images import ImageEvaluation, InceptionEvaluation
 from jumpbench.evaluations.labels import LabelEvaluation
 from jumpbench.metrics.frechet import FeatureMoments, frechet_distance
 from jumpbench.metrics.images import contrast_distance, grey_distance
@@ -41,7 +41,7 @@ def trained(tmp_path):
 
 
 def judged(folder, *batches, size=8):
-    scores = ImageScores(ImageClassifier(size=size, width=4, features=6), str(folder), shown=7)
+    scores = ImageEvaluation(ImageClassifier(size=size, width=4, features=6), str(folder), shown=7)
     scores.reset()
     for draws in batches:
         scores.update(draws, {})
@@ -95,7 +95,7 @@ def test_grey_images_are_judged_by_their_histograms(tmp_path):
         "covariance": torch.eye(6).double(), "reference_count": 300, "nearest": reference,
     }  # fmt: skip
     torch.save(artifacts, tmp_path / "samples.pt")
-    scores = ImageScores(network, str(tmp_path))
+    scores = ImageEvaluation(network, str(tmp_path))
     scores.update(Draws(images), {})
     values = scores.results()
     assert values["grey_distance"] == grey_distance(images, reference, 255)
@@ -123,7 +123,7 @@ def test_without_its_weights_fid_is_missing_data(monkeypatch, tmp_path):
 
     monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
     monkeypatch.setattr(torch.hub, "download_url_to_file", no_network)
-    scores = InceptionScores(str(tmp_path))
+    scores = InceptionEvaluation(str(tmp_path))
     scores.update(Draws(pictures(4, 0)), {})
     with pytest.raises(DataMissing, match=r"put weights-inception-2015-12-05-6726825d.pth into"):
         scores.results()
@@ -138,7 +138,7 @@ def test_without_its_library_fid_is_missing_data(monkeypatch, tmp_path):
     )
     monkeypatch.setitem(sys.modules, "torch_fidelity", None)
     monkeypatch.setitem(sys.modules, "torch_fidelity.feature_extractor_inceptionv3", None)
-    scores = InceptionScores(str(tmp_path), weights=str(path))
+    scores = InceptionEvaluation(str(tmp_path), weights=str(path))
     scores.update(Draws(pictures(4, 0)), {})
     with pytest.raises(DataMissing, match="torch-fidelity"):
         scores.results()
@@ -159,7 +159,7 @@ def test_fid_and_its_protocol(monkeypatch, tmp_path):
     mean, covariance = moments.compute()
     reference = {"mean": mean, "covariance": covariance, "reference_count": 500}
     torch.save(reference, tmp_path / "samples.pt")
-    scores = InceptionScores(str(tmp_path))
+    scores = InceptionEvaluation(str(tmp_path))
     for seed in (6, 7):
         scores.update(Draws(pictures(200, seed)), {})
     values = scores.results()

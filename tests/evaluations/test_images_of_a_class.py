@@ -5,7 +5,7 @@ import torch
 
 from jumpbench.data.binary_mnist import BinaryMnist
 from jumpbench.errors import UserError
-from jumpbench.evaluations.images_of_a_class import ImagesOfAClass
+from jumpbench.evaluations.images_of_a_class import ImageClassEvaluation
 from jumpbench.metrics.intrinsic_distance import msid
 from jumpbench.networks.digit_classifier import DigitClassifier
 from jumpbench.samplers.draws import Draws
@@ -25,7 +25,7 @@ def test_results():
     data = BinaryMnist(16, generated=1000)
     zeros = data.split("train")["states"][data.split("train")["labels"] == 0]
     samples = torch.ones(40, 256, dtype=torch.long).tril(20)  # along a line, unlike digits
-    evaluation = ImagesOfAClass(InkJudge(), data, wanted=0)
+    evaluation = ImageClassEvaluation(InkJudge(), data, wanted=0)
     for part in (samples[:15], samples[15:]):
         evaluation.update(Draws(part, extras={"a": torch.ones(len(part))}), {})
     results, truth = evaluation.results(), evaluation.artifacts()["truth"]
@@ -36,7 +36,7 @@ def test_results():
 
 
 def test_too_few_real_images():
-    evaluation = ImagesOfAClass(DigitClassifier(16), BinaryMnist(16, generated=40))
+    evaluation = ImageClassEvaluation(DigitClassifier(16), BinaryMnist(16, generated=40))
     evaluation.update(Draws(torch.zeros(30, 256, dtype=torch.long)), {})
     with pytest.raises(UserError, match="training images of class 0"):
         evaluation.results()

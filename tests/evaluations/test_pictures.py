@@ -2,7 +2,7 @@
 
 import torch
 
-from jumpbench.evaluations.pictures import Pictures
+from jumpbench.evaluations.pictures import PictureEvaluation
 from jumpbench.processes.observation_times import FisherTimes
 from jumpbench.samplers.draws import Draws
 
@@ -13,7 +13,7 @@ def test_the_way_back_is_compared_with_what_would_be_left():
     samples = torch.randint(0, 9, (6, 2, 4, 4), generator=torch.Generator().manual_seed(0))
     left = grid.survival[[20, 12, 0]].view(1, 3, 1, 1, 1)
     path = left * samples.unsqueeze(1)
-    judge = Pictures(grid, 8, keep, shown=4)
+    judge = PictureEvaluation(grid, 8, keep, shown=4)
     for part in (slice(0, 4), slice(4, 6)):
         judge.update(Draws(samples[part], extras={"path": path[part]}), {})
     values = judge.results()
@@ -29,7 +29,7 @@ def test_the_way_back_is_compared_with_what_would_be_left():
 
 
 def test_images_alone_have_no_way_back():
-    judge = Pictures(FisherTimes(20), 1)
+    judge = PictureEvaluation(FisherTimes(20), 1)
     judge.update(Draws(torch.zeros(3, 1, 2, 2, dtype=torch.uint8)), {})
     assert judge.results() == {"mean": 0.0, "lit": 0.0}
     assert "path" not in judge.artifacts()

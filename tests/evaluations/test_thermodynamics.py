@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from jumpbench.evaluations.thermodynamics import Thermodynamics
+from jumpbench.evaluations.thermodynamics import ThermodynamicsEvaluation
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
@@ -14,7 +14,7 @@ from jumpbench.targets.ising import Ising
 def test_exact_samples_score_the_exact_values():
     target = Ising(3, 0.3, field=0.4)
     law = enumerate_law(target)
-    judge = Thermodynamics(target)
+    judge = ThermodynamicsEvaluation(target)
     for seed in range(4):
         g = torch.Generator().manual_seed(seed)
         x = law.states[torch.multinomial(law.probs, 4000, True, generator=g)].long()

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from jumpbench.evaluations.tours import TourScores
+from jumpbench.evaluations.tours import TourEvaluation
 from jumpbench.samplers.draws import Draws
 
 
 def scored(tours, batch):
-    scores = TourScores()
+    scores = TourEvaluation()
     scores.update(Draws(tours[:, 0], extras={"tours": tours}), scores.keep(batch))
     return scores.results()
 
@@ -38,7 +38,7 @@ def test_gap_is_the_mean_over_instances_not_the_ratio_of_means():
 def test_one_tour_of_an_instance_needs_no_extras():
     points = torch.rand(3, 5, 2, generator=torch.Generator().manual_seed(0))
     order = torch.arange(5).expand(3, 5)
-    scores = TourScores()
+    scores = TourEvaluation()
     scores.update(Draws(order.flip(-1)), scores.keep({"objects": points, "order": order}))
     values = scores.results()
     assert values["gap"] == values["gap_first"] == values["gap_mean"] == pytest.approx(0, abs=1e-9)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from jumpbench.networks.embeddings import TimeEmbedding
 from jumpbench.networks.object_encoders import (
     DigitwiseEncoder,
     IntegerEncoder,
@@ -14,7 +15,6 @@ from jumpbench.networks.object_encoders import (
 from jumpbench.networks.permutation_transformer import (
     PairScores,
     PermutationTransformer,
-    TimeEmbedding,
     TokenScores,
     append_zeros,
     positions,

@@ -67,7 +67,7 @@ def replayed(request, monkeypatch):
         assert (t - k / STEPS).abs().max() < 1e-6
         return stored["log_control"][k]
 
-    paths = sampler.simulate(
+    paths = sampler.simulate_controlled(
         log_control, stored["states"][0], GRID, Reference(UniformProcess(n), SCHEDULE), None,
         path_weights=True, girsanov=True,
     )  # fmt: skip

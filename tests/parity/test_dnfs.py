@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from jumpbench.evaluations.thermodynamics import Thermodynamics
+from jumpbench.evaluations.thermodynamics import ThermodynamicsEvaluation
 from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.dnfs.paths import time_grid
 from jumpbench.samplers import annealed_jumps
@@ -156,7 +156,7 @@ def test_estimate_and_loss_of_the_same_path_under_the_strong_target():
 
 def test_free_energy_energy_and_entropy_of_weighted_samples():
     path, stored = stored_path(), arrays("dnfs", "metric.")
-    thermodynamics = Thermodynamics(TARGETS["weak"])
+    thermodynamics = ThermodynamicsEvaluation(TARGETS["weak"])
     draws = Draws(path["states"][-1], path["weights"][-1].double())
     thermodynamics.update(draws, {})
     ours = thermodynamics.results()

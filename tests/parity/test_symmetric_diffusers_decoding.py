@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from jumpbench.evaluations.lists import JigsawScores
-from jumpbench.evaluations.tours import TourScores
+from jumpbench.evaluations.lists import JigsawEvaluation
+from jumpbench.evaluations.tours import TourEvaluation
 from jumpbench.methods.symmetric_diffusers.distributions import (
     GeneralisedPlackettLuce,
     InverseTransposition,
@@ -87,7 +87,7 @@ def test_beam_over_a_chain(name):
     lengths = tour_length(stored["points"].unsqueeze(1), tours)
     shortest = tours[torch.arange(LISTS), lengths.argmin(1)]
     assert torch.equal(shortest, stored["best"])
-    scores = TourScores()
+    scores = TourEvaluation()
     kept = {"points": stored["points"], "order": stored["best"]}
     scores.update(Draws(tours[:, 0], extras={"tours": tours}), kept)
     assert scores.results()["gap"] == 0 < scores.results()["gap_mean"]
@@ -102,7 +102,7 @@ def test_lengths_of_tours():
 
 def test_scores_of_ordered_lists():
     stored = arrays("symmetric_diffusers", "metric.")
-    scores, count = JigsawScores(), len(stored["order"])
+    scores, count = JigsawEvaluation(), len(stored["order"])
     ones = torch.ones(count, 1)
     everything = {"order": stored["order"], "groups": stored["order"], "objects": stored["objects"]}
     everything |= {"unit": ones, "normalised": ones}

@@ -31,6 +31,8 @@ class Share(DistributedSampler):
     stage keeps a batch once. (It is a ``DistributedSampler`` so that Lightning leaves it alone.)
     """
 
+    dataset: NumberedBatches
+
     def __init__(self, dataset: NumberedBatches, rank: int, world: int) -> None:
         super().__init__(dataset, num_replicas=world, rank=rank, shuffle=False)
 
@@ -66,9 +68,9 @@ def count_batches(trainer: Trainer) -> int:
     Raises:
         UserError: a loader whose batches cannot be told apart between processes.
     """
-    loader = trainer.test_dataloaders
-    if isinstance(getattr(loader, "sampler", None), Share):
-        count = len(loader.dataset)
+    sampler = getattr(trainer.test_dataloaders, "sampler", None)
+    if isinstance(sampler, Share):
+        count = len(sampler.dataset)
         limit = trainer.limit_test_batches
         return count if limit == 1.0 else min(count, int(trainer.num_test_batches[0]))
     if trainer.world_size > 1:

@@ -43,11 +43,7 @@ class BinaryMnist(TokenData):
     n_states = 2
 
     def __init__(
-        self,
-        side: int,
-        generated: int | None = None,
-        root: str | Path | None = None,
-        **sizes: int,
+        self, side: int, generated: int | None = None, root: str | Path | None = None, **sizes: int
     ) -> None:
         super().__init__(**sizes)
         if side not in SIDES:

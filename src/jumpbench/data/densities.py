@@ -151,6 +151,8 @@ class DensityData(LightningDataModule):
         seed: of the points; not the run's.
     """
 
+    name: str
+
     def __init__(
         self,
         name: str,

@@ -5,6 +5,7 @@ import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -115,11 +116,11 @@ class SequenceTable(TokenData):
             raise UserError(f"{self._path} has no rows below its header")
         return table
 
-    def _column(self, table: list[dict[str, str]], name: str) -> list[str]:
+    def _column(self, table: list[dict[str, Any]], name: str) -> list[str]:
         if name not in table[0]:
             known = ", ".join(str(column) for column in table[0])
             raise UserError(f"{self._path} has no column '{name}'; it has: {known}")
-        column = [row[name] for row in table]
+        column: list[Any] = [row[name] for row in table]
         if None in column:
             raise UserError(f"{self._path} line {column.index(None) + 2} ends before '{name}'")
         return column

@@ -14,10 +14,11 @@ import socket
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jumpbench.data.catalog import datasets
 from jumpbench.errors import DataCorrupt, DataMissing
@@ -67,7 +68,8 @@ def origin(dataset: str) -> str:
 
 def unpack(path: Path) -> bytes:
     """Content of ``path``, decompressed according to its suffix."""
-    opener = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open}
+    opener = openers.get(path.suffix, open)
     try:
         with opener(path, "rb") as stream:
             return stream.read()
@@ -98,10 +100,10 @@ def unpack_member(archive: Path, member: str) -> bytes | None:
 def check(content: bytes, md5: Sequence[str], where: str | Path) -> bytes:
     """``content`` if its md5 is accepted (or none is stated). Raises :class:`DataCorrupt`."""
     if md5:
-        found = hashlib.md5(content, usedforsecurity=False).hexdigest()
-        if found not in md5:
+        digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
+        if digest not in md5:
             raise DataCorrupt(
-                f"{where} is not the published file: its unpacked content has md5 {found}, "
+                f"{where} is not the published file: its unpacked content has md5 {digest}, "
                 f"not {' or '.join(md5)}; delete it and fetch it again"
             )
     return content

@@ -31,9 +31,9 @@ def erdos_renyi(
     while True:
         n = int(torch.randint(low, high + 1, (1,), generator=generator))
         upper = (torch.rand(n, n, generator=generator) < probability).triu(1)
-        kept = (upper | upper.T).any(0)
-        if int(kept.sum()) >= low:
-            return int(kept.sum()), _pairs(upper[kept][:, kept])
+        connected = (upper | upper.T).any(0)
+        if int(connected.sum()) >= low:
+            return int(connected.sum()), _pairs(upper[connected][:, connected])
 
 
 def barabasi_albert(generator: torch.Generator, low: int, high: int, attachment: int = 4) -> Graph:
@@ -144,10 +144,11 @@ class GraphData(LightningDataModule):
 
     def _listed(self, split: str) -> list[Graph]:
         if self.folder is not None:
-            found = read_folder(Path(self.folder) / split)
-            if not found:
+            graphs = read_folder(Path(self.folder) / split)
+            if not graphs:
                 raise DataMissing(f"{self.folder}/{split} holds no graph files: put *.txt there")
-            return found
+            return graphs
+        assert self.family is not None
         generator = make_generator(self.seed, "graphs", split)
         return [self.family(generator) for _ in range(self.counts[split])]
 

@@ -1,6 +1,7 @@
 """Samples of a lattice Ising model, to learn its couplings from; and how far learnt ones are."""
 
 import math
+from typing import cast
 
 import torch
 from lightning import LightningDataModule
@@ -90,7 +91,7 @@ class CouplingError:
         self.truth = lattice_couplings(size, sigma).double()
 
     def __call__(self, energy: nn.Module) -> dict[str, float]:
-        found = energy.couplings.detach().double().cpu()
-        rmse = float((found - self.truth).square().mean().sqrt())
+        learnt = cast(Tensor, energy.couplings).detach().double().cpu()
+        rmse = float((learnt - self.truth).square().mean().sqrt())
         zero = float(self.truth.square().mean().sqrt())
         return {"rmse": rmse, "neg_log_rmse": -math.log(rmse), "zero_neg_log_rmse": -math.log(zero)}

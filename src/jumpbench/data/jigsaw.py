@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -118,7 +119,7 @@ class NoisyMnistJigsaw(Jigsaw):
     unit = torch.ones(1)
     normalised = torch.full((1,), 1 / MNIST_STD)
 
-    def __init__(self, pieces: int, noise: float = 0.01, **options: object) -> None:
+    def __init__(self, pieces: int, noise: float = 0.01, **options: Any) -> None:
         super().__init__(pieces, **options)
         self.noise = noise
 

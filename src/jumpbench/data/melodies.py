@@ -30,9 +30,9 @@ def windows(line: Tensor, length: int) -> Tensor:
     line = line[int(sounding[0]) :]
     cut = line[: len(line) // length * length].view(-1, length)
     rests = (cut == REST).sum(1)
-    kept = [row for row, silent in zip(cut, rests, strict=True)
+    melodic = [row for row, silent in zip(cut, rests, strict=True)
             if silent <= length // 2 and len(row[row != REST].unique()) >= 3]  # fmt: skip
-    return torch.stack(kept) if kept else line.new_zeros(0, length)
+    return torch.stack(melodic) if melodic else line.new_zeros(0, length)
 
 
 class NottinghamMelodies(TokenData):

@@ -39,7 +39,8 @@ def parse_midi(content: bytes) -> tuple[list[MidiTrack], int]:
     size, form, n_tracks, division = struct.unpack(">IHHH", content[4:14])
     if form not in (0, 1) or division & 0x8000:
         raise DataCorrupt(f"MIDI format {form}, division {division}: only formats 0 and 1 in ticks")
-    place, tracks = 8 + size, []
+    place = 8 + size
+    tracks: list[MidiTrack] = []
     try:
         while len(tracks) < n_tracks:
             kind, size = content[place : place + 4], int.from_bytes(content[place + 4 : place + 8])

@@ -37,8 +37,8 @@ class MotifActivity:
         """Responses (B, 6), in [0, 1), of sequences (B, D)."""
         size = len(MOTIFS[0])
         windows = x.unfold(1, size, 1)
-        found = torch.stack([(windows == encoded(m).to(x.device)).sum(-1) for m in MOTIFS], -1)
-        occupied = torch.sigmoid(3.0 * (found.float() - (size - 0.5)))
+        matches = torch.stack([(windows == encoded(m).to(x.device)).sum(-1) for m in MOTIFS], -1)
+        occupied = torch.sigmoid(3.0 * (matches.float() - (size - 0.5)))
         return 1 - torch.exp(-occupied.sum(1))
 
     def __call__(self, x: Tensor) -> Tensor:

@@ -20,15 +20,15 @@ def picture_files(folder: str, root: str | Path | None = None) -> list[Path]:
         DataMissing: there are none.
     """
     top = data_root(root) / folder
-    found = (
+    paths = (
         sorted(p for p in top.rglob("*") if p.suffix.lower() in SUFFIXES) if top.is_dir() else []
     )
-    if not found:
+    if not paths:
         raise DataMissing(
             f"{folder}: put the pictures (png or jpg, in subfolders or not) into {top.absolute()}"
             f"{origin(folder)}"
         )
-    return found
+    return paths
 
 
 def load_pictures(

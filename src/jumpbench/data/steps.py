@@ -1,4 +1,4 @@
-"""Data for methods that draw their own: training steps without end, test batches of chains."""
+"""Numbers as data, for methods that draw their own: of training steps, of independent chains."""
 
 import torch
 from lightning import LightningDataModule
@@ -36,3 +36,32 @@ class Steps(LightningDataModule):
 
     def test_dataloader(self) -> DataLoader[Tensor]:
         return numbered_loader(torch.tensor, self.n_test_batches, self.trainer)
+
+
+class ChainNumbers(LightningDataModule):
+    """Batches of chain numbers 0 .. ``n_samples`` - 1; each chain returns one sample.
+
+    Args:
+        n_samples: independent chains.
+        batch_size: chains that run side by side. It bounds the memory, and on a CPU the speed:
+            working tensors of about a megabyte stay in the cache.
+
+    Raises:
+        UserError: one of them is below 1.
+    """
+
+    def __init__(self, n_samples: int, batch_size: int) -> None:
+        super().__init__()
+        if n_samples < 1 or batch_size < 1:
+            raise UserError(
+                f"n_samples {n_samples}, batch_size {batch_size}: chains need at least 1 of each"
+            )
+        self.n_samples, self.batch_size = n_samples, batch_size
+
+    def batch(self, number: int) -> Tensor:
+        first = number * self.batch_size
+        return torch.arange(first, min(first + self.batch_size, self.n_samples))
+
+    def test_dataloader(self) -> DataLoader:
+        count = -(-self.n_samples // self.batch_size)
+        return numbered_loader(self.batch, count, self.trainer)

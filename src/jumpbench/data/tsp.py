@@ -217,12 +217,12 @@ def counter_clockwise(points: Tensor, tours: Tensor) -> Tensor:
 
 def verify(root: str | Path | None = None) -> str:
     """Read and verify the known test files that are there; at least one must be."""
-    found = []
+    lines = []
     for name, length in zip(MD5, (10, 20, 50, 100), strict=True):
         if located("tsp", DataFile(name), root) is not None:
             points, tours = load_tsp((name,), length, root)
             mean = tour_length(points, tours).mean()
-            found.append(f"{name}: {len(points)} instances, mean length {mean:.4f}")
-    if not found:
+            lines.append(f"{name}: {len(points)} instances, mean length {mean:.4f}")
+    if not lines:
         load_tsp(tuple(MD5), 0, root)
-    return "; ".join(found)
+    return "; ".join(lines)

@@ -25,8 +25,8 @@ class Evaluation(ABC):
         """Forget all batches."""
 
     @abstractmethod
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
-        """Take in one batch of draws and what :meth:`keep` kept of it."""
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
+        """Take in one batch of draws and what :meth:`keep` gave of it."""
 
     @abstractmethod
     def results(self) -> dict[str, float]:

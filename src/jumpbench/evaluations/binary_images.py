@@ -7,13 +7,12 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.artifacts import load_weights
-from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.metrics.images import psnr
 from jumpbench.samplers.draws import Draws
 
 
-class BinaryImageEvaluation(Evaluation):
+class BinaryImageEvaluation(ExtrasEvaluation):
     """Bits (B, D) against the batch's ``states``.
 
     Results: ``psnr`` and its standard deviation over images ``psnr_std``; ``accuracy``, the
@@ -33,36 +32,32 @@ class BinaryImageEvaluation(Evaluation):
     """
 
     def __init__(
-        self,
-        classifier: nn.Module | None = None,
-        weights: str | Path | None = None,
-        shown: int = 8,
+        self, classifier: nn.Module | None = None, weights: str | Path | None = None, shown: int = 8
     ) -> None:
         self.classifier, self.weights, self.shown = classifier, weights, shown
-        self.extras = ExtraMeans()
-        self.reset()
+        super().__init__()
 
     def keep(self, batch: Any) -> dict[str, Tensor]:
         return {"states": batch["states"].to(torch.uint8)}
 
     def reset(self) -> None:
+        super().reset()
         self.truth: list[Tensor] = []
         self.samples: list[Tensor] = []
-        self.extras.reset()
         self.paths: list[Tensor] = []
         self.labels: Tensor | None = None
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
-        self.truth.append(kept["states"].long())
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
+        self.truth.append(reference["states"].long())
         self.samples.append(draws.samples)
-        self.extras.update(draws, kept)
+        super().update(draws, reference)
         if "path" in draws.extras:
             self.paths.append(draws.extras["path"])
 
     def results(self) -> dict[str, float]:
         samples, truth = torch.cat(self.samples), torch.cat(self.truth)
         each = psnr(samples, truth)
-        values = self.extras.results() | {
+        values = super().results() | {
             "psnr": float(each.mean()),
             "psnr_std": float(each.std()) if len(each) > 1 else 0.0,
             "wrong_bits": 100 * float((samples != truth).double().mean()),
@@ -81,9 +76,9 @@ class BinaryImageEvaluation(Evaluation):
         return values
 
     def artifacts(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"truth": torch.cat(self.truth).to(torch.uint8)}
+        artifacts: dict[str, Any] = {"truth": torch.cat(self.truth).to(torch.uint8)}
         if self.labels is not None:
-            found["labels"] = self.labels
+            artifacts["labels"] = self.labels
         if self.paths:
-            found["path"] = torch.cat(self.paths)[: self.shown]
-        return found
+            artifacts["path"] = torch.cat(self.paths)[: self.shown]
+        return artifacts

@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from jumpbench.data.files import socket_timeout
 from jumpbench.data.weights import VGG16, as_torch_hub
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.metrics.images import psnr
 from jumpbench.networks.vq_autoencoder import VqAutoencoder
 from jumpbench.samplers.draws import Draws
@@ -20,7 +20,7 @@ from jumpbench.samplers.draws import Draws
 PATIENCE_SECONDS = 20.0
 
 
-class DecodedImages(Evaluation):
+class DecodedImageEvaluation(ExtrasEvaluation):
     """Results: ``psnr`` of decoded samples to the batch's ``images``, its standard deviation over
     images ``psnr_std``; ``psnr_ceiling``, that of the true images' own codes; means of the extras.
     Artifacts: ``images``, decoded samples, and ``truth``, both uint8 0..255.
@@ -35,24 +35,23 @@ class DecodedImages(Evaluation):
         self, autoencoder: VqAutoencoder, weights: str | Path | None = None, maximum: int = 255
     ) -> None:
         self.autoencoder, self.weights, self.maximum = autoencoder, weights, maximum
-        self.extras = ExtraMeans()
-        self.reset()
+        super().__init__()
 
     def keep(self, batch: Any) -> dict[str, Tensor]:
         return {"images": batch["images"], "states": batch["states"]}
 
     def reset(self) -> None:
+        super().reset()
         self.samples: list[Tensor] = []
         self.codes: list[Tensor] = []
         self.truth: list[Tensor] = []
-        self.extras.reset()
         self._images = torch.empty(0)
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         self.samples.append(draws.samples)
-        self.codes.append(kept["states"].long())
-        self.truth.append(kept["images"])
-        self.extras.update(draws, kept)
+        self.codes.append(reference["states"].long())
+        self.truth.append(reference["images"])
+        super().update(draws, reference)
 
     @torch.no_grad()
     def results(self) -> dict[str, float]:
@@ -65,7 +64,7 @@ class DecodedImages(Evaluation):
 
         self._images = pixels(self.samples)
         each = psnr(self._images, truth)
-        return self.extras.results() | {
+        return super().results() | {
             "psnr": float(each.mean()),
             "psnr_std": float(each.std()) if len(each) > 1 else 0.0,
             "psnr_ceiling": float(psnr(pixels(self.codes), truth).mean()),
@@ -77,7 +76,7 @@ class DecodedImages(Evaluation):
         return {"images": shown.to(torch.uint8), "truth": truth.to(torch.uint8)}
 
 
-class PerceptualDistance(Evaluation):
+class PerceptualEvaluation(Evaluation):
     """Results: ``lpips``, the mean learned perceptual distance of a run's ``images`` to its
     ``truth``, and ``lpips_std`` over images: torchmetrics' LPIPS on images in [0, 1].
 
@@ -99,7 +98,7 @@ class PerceptualDistance(Evaluation):
     def reset(self) -> None:
         """Nothing is collected: the images are in the run's folder."""
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         """The draws were judged by their own run."""
 
     @torch.no_grad()
@@ -125,7 +124,7 @@ def perceptual_metric(network: str) -> Any:
             stack.enter_context(as_torch_hub(VGG16.obtain()))
         stack.enter_context(socket_timeout(PATIENCE_SECONDS))
         try:
-            return LearnedPerceptualImagePatchSimilarity(network, normalize=True).eval()
+            return LearnedPerceptualImagePatchSimilarity(cast(Any, network), normalize=True).eval()
         except (OSError, RuntimeError) as error:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise DataMissing(

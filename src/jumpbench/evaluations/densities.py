@@ -44,13 +44,15 @@ class DensityEvaluation(Evaluation):
         self._paths: Tensor | None = None
         self._size = 0
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
-        self._mmd.append(_MMD_UNIT * hamming_mmd(draws.samples, kept["data"]))
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
+        self._mmd.append(_MMD_UNIT * hamming_mmd(draws.samples, reference["data"]))
         self._extras.append({k: v for k, v in draws.extras.items() if k != "trajectories"})
-        self._size = min(len(draws), len(kept["data"]))
+        self._size = min(len(draws), len(reference["data"]))
         if not self._points:
             code = code_of(self.name)
-            self._points = [code.decode(part).float() for part in (draws.samples, kept["data"])]
+            self._points = [
+                code.decode(part).float() for part in (draws.samples, reference["data"])
+            ]
             if "trajectories" in draws.extras:
                 states = draws.extras["trajectories"][:PATHS]
                 self._paths = (
@@ -81,5 +83,5 @@ class DensityEvaluation(Evaluation):
         return values
 
     def artifacts(self) -> dict[str, Any]:
-        found = {"points": self._points[0], "data_points": self._points[1]}
-        return found if self._paths is None else found | {"path_points": self._paths}
+        points = {"points": self._points[0], "data_points": self._points[1]}
+        return points if self._paths is None else points | {"path_points": self._paths}

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.artifacts import load_weights
-from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.metrics.masked_bound import masked_bound
 from jumpbench.processes.masked import MaskedProcess
 from jumpbench.processes.schedules import LogLinear, Schedule
@@ -19,7 +18,7 @@ from jumpbench.seeding import make_generator
 FIRST_TIME = 1e-5
 
 
-class EnhancerEvaluation(Evaluation):
+class EnhancerEvaluation(ExtrasEvaluation):
     """Judges sequences (B, D) by networks that the sampler has not seen (SGDD's Table 3).
 
     Results: ``activity_median``, ``activity_mean`` and ``activity_std`` over sequences, of one
@@ -67,25 +66,24 @@ class EnhancerEvaluation(Evaluation):
         self.weights = (judge_weights, accessibility_weights, denoiser_weights)
         self.head, self.schedule, self.steps = head, schedule or LogLinear(), steps
         self.truth, self.batch, self.n_symbols = truth, batch, n_symbols
-        self.extras = ExtraMeans()
-        self.reset()
+        super().__init__()
 
     def keep(self, batch: Any) -> dict[str, Tensor]:
         return {"states": batch["states"].to(torch.uint8)}
 
     def reset(self) -> None:
+        super().reset()
         self.samples: list[Tensor] = []
         self.data: list[Tensor] = []
-        self.extras.reset()
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         self.samples.append(draws.samples.long())
-        self.data.append(kept["states"].long())
-        self.extras.update(draws, kept)
+        self.data.append(reference["states"].long())
+        super().update(draws, reference)
 
     @torch.no_grad()
     def results(self) -> dict[str, float]:
-        samples, values = torch.cat(self.samples), self.extras.results()
+        samples, values = torch.cat(self.samples), super().results()
         judge, accessibility, denoiser = self._networks()
         activity = self._in_batches(judge, samples)[:, self.head].double()
         data = self._in_batches(judge, torch.cat(self.data))[:, self.head].double()
@@ -104,7 +102,7 @@ class EnhancerEvaluation(Evaluation):
             values["true_activity"] = float(self.truth(samples)[:, self.head].double().mean())
         return values
 
-    def _networks(self) -> list[nn.Module | None]:
+    def _networks(self) -> list[Any]:
         networks = (self.judge, self.accessibility, self.denoiser)
         return [
             None if network is None else load_weights(network, folder)

@@ -6,7 +6,7 @@ from jumpbench.evaluations.base import Evaluation
 from jumpbench.samplers.draws import Draws
 
 
-class ExtraMeans(Evaluation):
+class ExtrasEvaluation(Evaluation):
     """The mean over all samples of every extra with one number a sample, under its name."""
 
     def __init__(self) -> None:
@@ -16,7 +16,7 @@ class ExtraMeans(Evaluation):
         self._sums: dict[str, float] = {}
         self._counts: dict[str, int] = {}
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         for name, value in draws.extras.items():
             if value.ndim == 1:
                 self._sums[name] = self._sums.get(name, 0.0) + float(value.double().sum())

@@ -16,7 +16,7 @@ Features = Callable[[Tensor], Tensor | tuple[Tensor, Tensor]]
 """Images uint8 (B, C, H, W) -> features (B, F), or these and class logits (B, K)."""
 
 
-class FeatureScores(Evaluation):
+class FeatureEvaluation(Evaluation):
     """The Frechet distance of FID in the features of another network, which is therefore no FID.
 
     Results: ``frechet`` to all training images; ``score``, the formula of the Inception score,
@@ -45,7 +45,7 @@ class FeatureScores(Evaluation):
     def reset(self) -> None:
         self._images: list[Tensor] = []
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         self._images.append(draws.samples.to(torch.uint8))
 
     def results(self) -> dict[str, float]:
@@ -59,9 +59,9 @@ class FeatureScores(Evaluation):
                 "made with: it must load its weights from a file, or seed them"
             )
         images = torch.cat(self._images)
-        found, probabilities = features_of(self.features, images, self.scale, self.batch_size)
+        features, probabilities = features_of(self.features, images, self.scale, self.batch_size)
         moments = FeatureMoments()
-        moments.update(found)
+        moments.update(features)
         mean, covariance = moments.compute()
         return {
             "frechet": frechet_distance(
@@ -88,13 +88,13 @@ def features_of(
     rows: list[Tensor] = []
     probabilities: list[Tensor] = []
     for part in images.split(batch_size):
-        given: Any = network((part * scale).to(device))
-        found, *logits = given if isinstance(given, tuple) else (given,)
-        if found.ndim != 2 or len(found) != len(part):
+        outputs: Any = network((part * scale).to(device))
+        features, *logits = outputs if isinstance(outputs, tuple) else (outputs,)
+        if features.ndim != 2 or len(features) != len(part):
             raise UserError(
-                f"the network of features gives {tuple(found.shape)} for {len(part)} images; "
+                f"the network of features gives {tuple(features.shape)} for {len(part)} images; "
                 f"({len(part)}, F) is needed"
             )
-        rows.append(found.double().cpu())
+        rows.append(features.double().cpu())
         probabilities += [logits[0].double().softmax(-1).cpu()] if logits else []
     return torch.cat(rows), torch.cat(probabilities) if probabilities else None

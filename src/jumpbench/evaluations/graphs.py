@@ -42,14 +42,14 @@ class GraphEvaluation(Evaluation):
         self._nodes: list[Tensor] = []
         self._edges: list[Tensor] = []
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
-        graphs = len(kept["nodes"])
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
+        graphs = len(reference["nodes"])
         self._sizes.append(draws.extras["size"].double().view(graphs, -1))
         for name in ("feasible", "conflicts", "objective"):
             if name in draws.extras:
                 self._states.setdefault(name, []).append(draws.extras[name].double())
-        self._nodes.append(kept["nodes"])
-        self._edges.append(kept["edges"])
+        self._nodes.append(reference["nodes"])
+        self._edges.append(reference["edges"])
 
     def results(self) -> dict[str, float]:
         sizes = torch.cat(self._sizes)

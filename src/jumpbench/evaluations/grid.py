@@ -5,8 +5,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.metrics.histogram import hellinger, pair_counts, sampling_floor, total_variation
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
@@ -26,7 +25,7 @@ class KnownPair(Protocol):
         ...
 
 
-class GridEvaluation(Evaluation):
+class GridEvaluation(ExtrasEvaluation):
     """Distances of the histogram of sites 1 and 2 from the truth.
 
     Results: ``hellinger`` and ``tv``; what a perfect sampler scores at the same number of samples
@@ -41,16 +40,15 @@ class GridEvaluation(Evaluation):
     def __init__(self, target: KnownPair, floor_replicates: int = 64, seed: int = 0) -> None:
         self.truth, self.prior = target.marginal(), target.prior_marginal()
         self.floor_replicates, self.seed = floor_replicates, seed
-        self.extras = ExtraMeans()
-        self.reset()
+        super().__init__()
 
     def reset(self) -> None:
+        super().reset()
         self.counts = torch.zeros_like(self.truth, dtype=torch.long)
-        self.extras.reset()
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         self.counts += pair_counts(draws.samples, len(self.truth))
-        self.extras.update(draws, kept)
+        super().update(draws, reference)
 
     def sampled(self) -> Tensor:
         """Empirical law (N, N) of the two sites, float64."""
@@ -58,7 +56,7 @@ class GridEvaluation(Evaluation):
 
     def results(self) -> dict[str, float]:
         law, n_samples = self.sampled(), int(self.counts.sum())
-        values = self.extras.results()
+        values = super().results()
         for name, distance in DISTANCES.items():
             values[name] = float(distance(law, self.truth))
             generator = make_generator(self.seed, "floor")

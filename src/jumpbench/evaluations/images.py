@@ -25,7 +25,7 @@ from jumpbench.samplers.draws import Draws
 SURE = 0.9
 
 
-class ImageScores(Evaluation):
+class ImageEvaluation(Evaluation):
     """Scores of images in the eyes of a small classifier. None of them is an FID.
 
     Results:
@@ -60,7 +60,7 @@ class ImageScores(Evaluation):
         self._bounds: list[Tensor] = []
         self._path: Tensor | None = None
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         self._images.append(draws.samples.to(torch.int16))
         if "bound" in draws.extras:
             self._bounds.append(draws.extras["bound"].double().flatten())
@@ -93,10 +93,10 @@ class ImageScores(Evaluation):
         return values | self._likelihood(images[0].numel())
 
     def artifacts(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"images": torch.cat(self._images)[: self.shown]}
+        artifacts: dict[str, Any] = {"images": torch.cat(self._images)[: self.shown]}
         if self._path is not None:
-            found["path"] = self._path
-        return found
+            artifacts["path"] = self._path
+        return artifacts
 
     def _likelihood(self, sites: int) -> dict[str, float]:
         if not self._bounds:
@@ -125,7 +125,7 @@ class ImageScores(Evaluation):
         return self._reference
 
 
-class InceptionScores(Evaluation):
+class InceptionEvaluation(Evaluation):
     """FID and Inception score with torch-fidelity's Inception network (TensorFlow's 2015 weights).
 
     Results: ``fid`` to all training images (never the test set), ``is`` over all samples at once,
@@ -159,7 +159,7 @@ class InceptionScores(Evaluation):
     def reset(self) -> None:
         self._images: list[Tensor] = []
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         self._images.append(draws.samples.to(torch.uint8))
 
     def results(self) -> dict[str, float]:
@@ -195,8 +195,8 @@ def inception(
     features, probabilities = [], []
     for part in images.split(batch_size):
         part = (part * scale).expand(-1, 3, -1, -1).contiguous().to(device)
-        found, logits = network(part)
-        features.append(found.double().cpu())
+        activations, logits = network(part)
+        features.append(activations.double().cpu())
         probabilities.append(logits.double().softmax(-1).cpu())
     return torch.cat(features), torch.cat(probabilities)
 

@@ -1,7 +1,8 @@
 """Images that were asked to be of one class, against real ones (SGDD, Table 9)."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -9,14 +10,13 @@ from torch import Tensor, nn
 from jumpbench.artifacts import load_weights
 from jumpbench.data.tokens import TokenData
 from jumpbench.errors import UserError
-from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.metrics.intrinsic_distance import msid
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
 
 
-class ImagesOfAClass(Evaluation):
+class ImageClassEvaluation(ExtrasEvaluation):
     """Results: ``accuracy``, the percentage of samples (B, D) that the judge takes for the wanted
     class, and ``accuracy_std``, that of a yes or no; ``msid`` to as many training images of the
     class, in the judge's features; ``msid_floor``, that of further training images of the class,
@@ -43,17 +43,16 @@ class ImagesOfAClass(Evaluation):
     ) -> None:
         self.judge, self.weights, self.reference = judge, weights, reference
         self.wanted, self.seed = wanted, seed
-        self.extras = ExtraMeans()
-        self.reset()
+        super().__init__()
 
     def reset(self) -> None:
+        super().reset()
         self.samples: list[Tensor] = []
-        self.extras.reset()
         self._truth = torch.empty(0)
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         self.samples.append(draws.samples)
-        self.extras.update(draws, kept)
+        super().update(draws, reference)
 
     @torch.no_grad()
     def results(self) -> dict[str, float]:
@@ -62,8 +61,9 @@ class ImagesOfAClass(Evaluation):
         right = judge(samples).argmax(-1) == self.wanted
         share = float(right.double().mean())
         self._truth, further = self._real(len(samples)).chunk(2)
-        features, own, others = (judge.features(x) for x in (samples, self._truth, further))
-        return self.extras.results() | {
+        features_of = cast(Callable[[Tensor], Tensor], judge.features)
+        features, own, others = (features_of(x) for x in (samples, self._truth, further))
+        return super().results() | {
             "accuracy": 100 * share,
             "accuracy_std": 100 * (share * (1 - share)) ** 0.5,
             "msid": msid(features, own),

@@ -20,8 +20,8 @@ class LabelEvaluation(Evaluation):
     def reset(self) -> None:
         self.right = self.total = 0
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
-        self.right += int((draws.samples == kept["labels"]).sum())
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
+        self.right += int((draws.samples == reference["labels"]).sum())
         self.total += len(draws)
 
     def results(self) -> dict[str, float]:

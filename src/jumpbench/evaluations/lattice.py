@@ -1,5 +1,6 @@
 """Judging samples of an unnormalised law: lattice models, or any other target."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -60,7 +61,7 @@ class TargetEvaluation(Evaluation):
     def reset(self) -> None:
         self._batches: list[Draws] = []
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         self._batches.append(draws)
 
     @torch.no_grad()
@@ -79,7 +80,9 @@ class TargetEvaluation(Evaluation):
         exact = self._kaufman()
         truth = self._truth()
         if truth is not None:
-            metrics = lattice_metrics if is_lattice(self.target) else state_metrics
+            metrics: Callable[..., dict[str, float]] = (
+                lattice_metrics if is_lattice(self.target) else state_metrics
+            )
             values |= metrics(self.target, draws.samples, truth, replicates=self.replicates)
         if exact is not None:
             values |= self._against_kaufman(draws.samples, exact)

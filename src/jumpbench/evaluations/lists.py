@@ -12,7 +12,7 @@ from jumpbench.samplers.draws import Draws
 RMSE_BATCH = 64
 
 
-class ListScores(Evaluation):
+class ListEvaluation(Evaluation):
     """Means over the test lists, of the true index array g and the predicted one h (the samples).
 
     - ``kendall_tau``: of the pairs (g[i], h[i]), as the paper's code has it;
@@ -33,11 +33,11 @@ class ListScores(Evaluation):
     def keep(self, batch: Batch) -> dict[str, Tensor]:
         return {name: batch[name] for name in ("order", "groups")}
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
-        order = kept["order"]
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
+        order = reference["order"]
         check_permutations(draws.samples, "index array of an ordered list")
         right = draws.samples == order
-        accuracy, correct = look_alike_ceilings(kept["groups"])
+        accuracy, correct = look_alike_ceilings(reference["groups"])
         self.add(
             kendall_tau=kendall_tau(order, draws.samples),
             kendall_tau_rank=kendall_tau_rank(order, draws.samples),
@@ -56,7 +56,7 @@ class ListScores(Evaluation):
         return {name: float(torch.cat(parts).mean()) for name, parts in self._scores.items()}
 
 
-class SequenceScores(ListScores):
+class SequenceEvaluation(ListEvaluation):
     """Lists of integers that are drawn as sequences, each compared with the ordered list.
 
     ``accuracy``: percent with all places right; ``correct``: percent of places right; ``valid``:
@@ -66,8 +66,8 @@ class SequenceScores(ListScores):
     def keep(self, batch: Batch) -> dict[str, Tensor]:
         return {"ordered": apply(batch["order"], batch["objects"])}
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
-        right = draws.samples == kept["ordered"]
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
+        right = draws.samples == reference["ordered"]
         self.add(
             accuracy=100 * right.all(-1),
             correct=100 * right.double().mean(-1),
@@ -75,7 +75,7 @@ class SequenceScores(ListScores):
         )
 
 
-class JigsawScores(ListScores):
+class JigsawEvaluation(ListEvaluation):
     """Also the distance of the ordered pieces from the image they were cut from.
 
     ``rmse`` is the square root of the mean squared difference over 64 lists at a time, averaged
@@ -95,15 +95,15 @@ class JigsawScores(ListScores):
         names = ("objects", "unit", "normalised")
         return super().keep(batch) | {name: batch[name] for name in names}
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
-        super().update(draws, kept)
-        pieces = apply(draws.samples, kept["objects"])
-        truth = apply(kept["order"], kept["objects"])
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
+        super().update(draws, reference)
+        pieces = apply(draws.samples, reference["objects"])
+        truth = apply(reference["order"], reference["objects"])
         same = torch.isclose(pieces, truth).flatten(2).all(-1)
         self.add(accuracy_pixels=100 * same.all(-1), correct_pixels=100 * same.double().mean(-1))
         difference = (pieces - truth).double()  # (B, n, C, s, s)
-        factors = {f"_{name}": kept[name] for name in ("unit", "normalised")}
-        for name, factor in {"": torch.ones_like(kept["unit"]), **factors}.items():
+        factors = {f"_{name}": reference[name] for name in ("unit", "normalised")}
+        for name, factor in {"": torch.ones_like(reference["unit"]), **factors}.items():
             scaled = (difference * factor[:, None, :, None, None]).flatten(1)
             self._errors.setdefault(f"rmse{name}", []).append(scaled.square().mean(-1))
             self._errors.setdefault(f"mae{name}", []).append(scaled.abs().mean(-1))

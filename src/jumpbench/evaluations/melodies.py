@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.samplers.draws import Draws
 
 
@@ -23,7 +22,7 @@ def outliers(sample: Tensor, song: Tensor, n_states: int) -> Tensor:
     return 1 - occurs.gather(1, sample.long()).double().mean(1)
 
 
-class MelodyEvaluation(Evaluation):
+class MelodyEvaluation(ExtrasEvaluation):
     """Results: ``hellinger`` and ``outliers``, means over songs, and ``_std`` over songs; means of
     the extras. Observed positions count, as in the paper's code. Artifacts: ``truth``.
 
@@ -33,25 +32,24 @@ class MelodyEvaluation(Evaluation):
 
     def __init__(self, n_states: int) -> None:
         self.n_states = n_states
-        self.extras = ExtraMeans()
-        self.reset()
+        super().__init__()
 
     def keep(self, batch: Any) -> dict[str, Tensor]:
         return {"states": batch["states"].to(torch.int16)}
 
     def reset(self) -> None:
+        super().reset()
         self.truth: list[Tensor] = []
         self.samples: list[Tensor] = []
-        self.extras.reset()
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
-        self.truth.append(kept["states"])
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
+        self.truth.append(reference["states"])
         self.samples.append(draws.samples)
-        self.extras.update(draws, kept)
+        super().update(draws, reference)
 
     def results(self) -> dict[str, float]:
         samples, truth = torch.cat(self.samples), torch.cat(self.truth)
-        values = self.extras.results()
+        values = super().results()
         for name, measure in (("hellinger", note_hellinger), ("outliers", outliers)):
             each = measure(samples, truth, self.n_states)
             values[name] = float(each.mean())

@@ -14,7 +14,7 @@ from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.enumeration import enumerate_law
 
 
-class Normaliser(Evaluation):
+class NormaliserEvaluation(Evaluation):
     """``ess``, ``log_z`` with ``log_z_error``, and ``mean_log_weight`` <= log Z on average.
 
     Draws with ``left_log_weights`` among their extras give the same numbers of those with the
@@ -36,7 +36,7 @@ class Normaliser(Evaluation):
         self._weights: dict[str, list[Tensor]] = {}
         self._energies: list[Tensor] = []
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         if draws.log_weights is not None:
             self._weights.setdefault("", []).append(draws.log_weights)
         if (left := draws.extras.get("left_log_weights")) is not None:
@@ -55,20 +55,22 @@ class Normaliser(Evaluation):
                 f"{prefix}log_z_error": error,
                 f"{prefix}mean_log_weight": float(weights.mean()),
             }
-        return values | (self._exact(values) if self.target is not None else {})
+        return values | (self._exact(self.target, values) if self.target is not None else {})
 
-    def _exact(self, values: dict[str, float]) -> dict[str, float]:
-        truth = enumerate_law(self.target)
-        found = {"exact_log_z": truth.log_z}
+    def _exact(self, target: DiscreteTarget, values: dict[str, float]) -> dict[str, float]:
+        truth = enumerate_law(target)
+        results = {"exact_log_z": truth.log_z}
         for prefix in self._weights:
             deviation = abs(values[f"{prefix}log_z"] - truth.log_z)
-            found[f"{prefix}log_z_deviation"] = deviation
-            found[f"{prefix}log_z_sigmas"] = deviation / max(values[f"{prefix}log_z_error"], 1e-12)
-        energy = torch.cat([self.target.log_prob(s.long()) for s in truth.states.split(2**16)])
+            results[f"{prefix}log_z_deviation"] = deviation
+            results[f"{prefix}log_z_sigmas"] = deviation / max(
+                values[f"{prefix}log_z_error"], 1e-12
+            )
+        energy = torch.cat([target.log_prob(s.long()) for s in truth.states.split(2**16)])
         drawn = torch.cat(self._energies)
         counts, exact = energy_laws(drawn, torch.ones_like(drawn), energy, truth.probs)
-        found["energy_tv"] = float(total_variation(counts / len(drawn), exact))
+        results["energy_tv"] = float(total_variation(counts / len(drawn), exact))
         # E|Binomial(n, p) / n - p| is sqrt(2 p (1 - p) / (pi n)) for many draws.
         spread = (2 / math.pi * exact * (1 - exact) / len(drawn)).sqrt()
-        found["energy_tv_floor"] = 0.5 * float(torch.minimum(spread, 2 * exact).sum())
-        return found
+        results["energy_tv_floor"] = 0.5 * float(torch.minimum(spread, 2 * exact).sum())
+        return results

@@ -10,7 +10,7 @@ from jumpbench.processes.observation_times import ObservationTimes
 from jumpbench.samplers.draws import Draws
 
 
-class Pictures(Evaluation):
+class PictureEvaluation(Evaluation):
     """Shows samples, and the states that they passed through.
 
     Results: ``mean``, the mean pixel over M; ``lit``, the share of pixels above 0; with kept states
@@ -36,7 +36,7 @@ class Pictures(Evaluation):
         self._path: Tensor | None = None
         self._on_the_way: list[Tensor] = []
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         self._images.append(draws.samples.to(torch.int16))
         path = draws.extras.get("path")
         if path is not None:
@@ -48,12 +48,12 @@ class Pictures(Evaluation):
         mean = images.mean() / self.maximum
         values = {"mean": float(mean), "lit": float((images > 0).double().mean())}
         if self._on_the_way:
-            found = torch.cat(self._on_the_way).mean(0) / self.maximum
-            values["path_error"] = float((found - self.survival * mean).abs().max())
+            means = torch.cat(self._on_the_way).mean(0) / self.maximum
+            values["path_error"] = float((means - self.survival * mean).abs().max())
         return values
 
     def artifacts(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"images": torch.cat(self._images)[: self.shown]}
+        artifacts: dict[str, Any] = {"images": torch.cat(self._images)[: self.shown]}
         if self._path is not None:
-            found["path"] = self._path
-        return found
+            artifacts["path"] = self._path
+        return artifacts

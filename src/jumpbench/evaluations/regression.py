@@ -22,9 +22,9 @@ class RegressionEvaluation(Evaluation):
         self.predicted: list[Tensor] = []
         self.measured: list[Tensor] = []
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         self.predicted.append(draws.samples.double())
-        self.measured.append(kept["activities"].double())
+        self.measured.append(reference["activities"].double())
 
     def results(self) -> dict[str, float]:
         predicted, measured = torch.cat(self.predicted), torch.cat(self.measured)

@@ -14,7 +14,7 @@ from jumpbench.targets.ising import Ising
 from jumpbench.targets.transfer_matrix import torus_with_field
 
 
-class Thermodynamics(Evaluation):
+class ThermodynamicsEvaluation(Evaluation):
     """Means over test batches, and their standard deviations as ``NAME_std``.
 
     Per batch, with beta the target's and D sites: ``free_energy`` = -mean(w) / (beta D), an upper
@@ -50,7 +50,7 @@ class Thermodynamics(Evaluation):
         self._weights: dict[str, list[Tensor]] = {}
         self._energies: list[Tensor] = []
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         exact = self._exact
         log_prob = self.target.log_prob(draws.samples).double()
         spins = 2 * draws.samples.double() - 1
@@ -62,8 +62,8 @@ class Thermodynamics(Evaluation):
         left = draws.extras.get("left_log_weights")
         for prefix, weights in (("", draws.log_weights), ("left_", left)):
             if weights is not None:
-                found = self._of(weights.double(), log_prob)
-                values |= {f"{prefix}{name}": value for name, value in found.items()}
+                estimates = self._of(weights.double(), log_prob)
+                values |= {f"{prefix}{name}": value for name, value in estimates.items()}
                 self._weights.setdefault(prefix, []).append(weights.double())
         self._batches.append(values)
         self._energies.append(log_prob)

@@ -9,7 +9,7 @@ from jumpbench.samplers.draws import Draws
 from jumpbench.solvers.tours import tour_length
 
 
-class TourScores(Evaluation):
+class TourEvaluation(Evaluation):
     """Closed tour lengths and gaps, means over instances.
 
     The gap of a tour is (its length - the label's) / the label's, in percent; a label that is not
@@ -30,14 +30,14 @@ class TourScores(Evaluation):
     def keep(self, batch: Batch) -> dict[str, Tensor]:
         return {"points": batch["objects"], "order": batch["order"]}
 
-    def update(self, draws: Draws, kept: dict[str, Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         tours = draws.extras.get("tours", draws.samples.unsqueeze(1)).long()
-        lengths = tour_length(kept["points"].unsqueeze(1), tours)
+        lengths = tour_length(reference["points"].unsqueeze(1), tours)
         each = {
             "": lengths.amin(1),
-            "_first": tour_length(kept["points"], draws.samples),
+            "_first": tour_length(reference["points"], draws.samples),
             "_mean": lengths.mean(1),
-            "label": tour_length(kept["points"], kept["order"]),
+            "label": tour_length(reference["points"], reference["order"]),
         }
         for name, value in each.items():
             self._lengths.setdefault(name, []).append(value)

@@ -25,10 +25,7 @@ def wasserstein2(a: Tensor, b: Tensor) -> Tensor:
     # in units of 1/(m n) these are whole numbers.
     m, n = len(a), len(b)
     ends = torch.cat(
-        (
-            torch.arange(1, m + 1, device=a.device) * n,
-            torch.arange(1, n + 1, device=a.device) * m,
-        )
+        (torch.arange(1, m + 1, device=a.device) * n, torch.arange(1, n + 1, device=a.device) * m)
     ).unique()
     widths = torch.diff(ends, prepend=ends.new_zeros(1))
     last = ends - 1

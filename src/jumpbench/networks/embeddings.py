@@ -7,6 +7,8 @@ from torch import Tensor, nn
 
 Layout = Callable[[Tensor], Tensor]
 
+TIME_FEATURES = 256
+
 
 def cos_sin(angles: Tensor) -> Tensor:
     """All cosines, then all sines: (..., k) -> (..., 2k)."""
@@ -44,6 +46,16 @@ def sinusoidal_features(
     t = t if t.dtype == torch.float64 else t.float()
     exponent = torch.arange(dim // 2, device=t.device, dtype=t.dtype) / (dim // 2)
     return layout(t.unsqueeze(-1) * max_period**-exponent)
+
+
+class TimeEmbedding(nn.Sequential):
+    """t (M,) -> (M, d): 256 cosines and sines of the time itself, linear - SiLU - linear."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__(nn.Linear(TIME_FEATURES, dim), nn.SiLU(), nn.Linear(dim, dim))
+
+    def forward(self, t: Tensor) -> Tensor:
+        return super().forward(sinusoidal_features(t, TIME_FEATURES, cos_sin))
 
 
 def embedded(layer: nn.Embedding, x: Tensor) -> Tensor:

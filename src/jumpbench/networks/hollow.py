@@ -1,4 +1,4 @@
-"""What locally equivariant networks with hollow features share: time features and the readout.
+"""What locally equivariant networks with hollow features share: the readout and positions.
 
 Hollow features ``H`` (B, D, h) of a state do not see, at site i, the symbol ``x_i``. The readout
 
@@ -13,20 +13,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from jumpbench.networks.embeddings import sinusoidal_features
-
 POSITION_STD = 0.01
-TIME_FEATURES = 256
-
-
-class TimeEmbedding(nn.Sequential):
-    """256 sines and cosines of t in [0, 1], not rescaled, then a perceptron: (B,) -> (B, h)."""
-
-    def __init__(self, hidden: int) -> None:
-        super().__init__(nn.Linear(TIME_FEATURES, hidden), nn.SiLU(), nn.Linear(hidden, hidden))
-
-    def forward(self, t: Tensor) -> Tensor:
-        return super().forward(sinusoidal_features(t, TIME_FEATURES))
 
 
 class HollowReadout(nn.Module):

@@ -52,7 +52,7 @@ class ImageClassifier(nn.Module):
         device = next(self.parameters()).device
         parts = []
         for part in images.split(batch):
-            found = self.features(part.to(device))
-            parts.append((found.cpu(), self.classes(found).softmax(-1).cpu()))
+            rows = self.features(part.to(device))
+            parts.append((rows.cpu(), self.classes(rows).softmax(-1).cpu()))
         features, probabilities = zip(*parts, strict=True)
         return torch.cat(features), torch.cat(probabilities)

@@ -9,7 +9,8 @@ would leak it.
 import torch
 from torch import Tensor, nn
 
-from jumpbench.networks.hollow import HollowReadout, TimeEmbedding, position_table
+from jumpbench.networks.embeddings import TimeEmbedding
+from jumpbench.networks.hollow import HollowReadout, position_table
 
 
 class LeAttn(nn.Module):

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from jumpbench.networks.hollow import HollowReadout, TimeEmbedding
+from jumpbench.networks.embeddings import TimeEmbedding
+from jumpbench.networks.hollow import HollowReadout
 
 
 class LeMLP(nn.Module):

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from jumpbench.networks.hollow import HollowReadout, TimeEmbedding, position_table
+from jumpbench.networks.embeddings import TimeEmbedding
+from jumpbench.networks.hollow import HollowReadout, position_table
 from jumpbench.networks.paired import PairedBlock
 
 

@@ -77,7 +77,7 @@ class ResidualBlock(nn.Module):
         return (self.shortcut(x) + h) * 0.5**0.5
 
 
-class Attention(nn.Module):
+class PixelAttention(nn.Module):
     """Single-head self-attention over the pixels of a feature map; (x + h) / sqrt 2."""
 
     def __init__(self, channels: int) -> None:
@@ -154,7 +154,7 @@ class NCSNpp(nn.Module):
                 pyramid = current
                 skips.append(current)
         self.middle = nn.ModuleList(
-            [block(current, current), Attention(current), block(current, current)]
+            [block(current, current), PixelAttention(current), block(current, current)]
         )
         self.up, self.grow, self.up_attention = (
             nn.ModuleList(), nn.ModuleList(), nn.ModuleDict(),
@@ -165,7 +165,7 @@ class NCSNpp(nn.Module):
                 cast(nn.ModuleList, self.up[-1]).append(block(current + skips.pop(), widths[level]))
                 current = widths[level]
             if size >> level in self.attention:
-                self.up_attention[str(level)] = Attention(current)
+                self.up_attention[str(level)] = PixelAttention(current)
             if level:
                 self.grow.append(block(current, current, 1))
         self.last_norm, self.last = norm(current), conv(current, channels, scale=1e-10)
@@ -175,7 +175,7 @@ class NCSNpp(nn.Module):
 
     def _with_attention(self, block: ResidualBlock, channels: int, level: int) -> nn.ModuleList:
         here = self.size >> level in self.attention
-        return nn.ModuleList([block, Attention(channels)] if here else [block])
+        return nn.ModuleList([block, PixelAttention(channels)] if here else [block])
 
     def forward(self, x: Tensor, index: Tensor) -> Tensor:
         x = x.contiguous(memory_format=self._layout)

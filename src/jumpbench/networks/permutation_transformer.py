@@ -9,19 +9,7 @@ from typing import Protocol, cast
 import torch
 from torch import Tensor, nn
 
-from jumpbench.networks.embeddings import cos_sin, interleaved_sin_cos, sinusoidal_features
-
-TIME_FEATURES = 256
-
-
-class TimeEmbedding(nn.Sequential):
-    """t (M,) -> (M, d): 256 cosines and sines of the time itself, linear - SiLU - linear."""
-
-    def __init__(self, dim: int) -> None:
-        super().__init__(nn.Linear(TIME_FEATURES, dim), nn.SiLU(), nn.Linear(dim, dim))
-
-    def forward(self, t: Tensor) -> Tensor:
-        return super().forward(sinusoidal_features(t, TIME_FEATURES, cos_sin))
+from jumpbench.networks.embeddings import TimeEmbedding, interleaved_sin_cos, sinusoidal_features
 
 
 class Head(Protocol):

@@ -44,16 +44,16 @@ class ScoreConvolution(nn.Module):
         self.inward = nn.Conv2d(n_states + 1, channels, 3, padding=1)
         self.down = nn.ModuleList(
             [
-                Block(channels, channels, condition),
-                Block(channels, half, condition),
-                Block(half, quarter, condition),
+                ImageBlock(channels, channels, condition),
+                ImageBlock(channels, half, condition),
+                ImageBlock(half, quarter, condition),
             ]
         )
-        self.low = nn.ModuleList(Block(quarter, quarter, condition) for _ in range(depth - 1))
+        self.low = nn.ModuleList(ImageBlock(quarter, quarter, condition) for _ in range(depth - 1))
         self.up = nn.ModuleList(
             [
-                Block(quarter + half, half, condition),
-                Block(half + channels, channels, condition),
+                ImageBlock(quarter + half, half, condition),
+                ImageBlock(half + channels, channels, condition),
             ]
         )
         self.head = nn.Conv2d(channels, n_states, 3, padding=1)
@@ -76,7 +76,7 @@ class ScoreConvolution(nn.Module):
         return self.head(F.silu(full)).flatten(2).transpose(1, 2)
 
 
-class Block(nn.Module):
+class ImageBlock(nn.Module):
     """x + convolutions of it, the middle scaled and shifted by the condition."""
 
     def __init__(self, inside: int, outside: int, condition: int) -> None:

@@ -52,7 +52,8 @@ class ScoreTransformer(nn.Module):
         )
         self.head_width = dim // heads
         self.blocks = nn.ModuleList(
-            Block(dim, heads, feedforward, dropout, condition, norm_scales) for _ in range(layers)
+            TransformerBlock(dim, heads, feedforward, dropout, condition, norm_scales)
+            for _ in range(layers)
         )
         self.modulation = _zeros(nn.Linear(condition, 2 * dim))
         self.norm = nn.Parameter(torch.ones(dim)) if norm_scales else None
@@ -76,7 +77,7 @@ class ScoreTransformer(nn.Module):
         return log_score.scatter(-1, symbols_of(x)[..., None], 0.0)
 
 
-class Block(nn.Module):
+class TransformerBlock(nn.Module):
     """Attention and MLP, each: adaptive norm, module, dropout, gated residual."""
 
     def __init__(

@@ -39,7 +39,7 @@ class SequenceConvolution(nn.Module):
         )
         rounds = widest.bit_length()
         self.blocks = nn.ModuleList(
-            Block(channels, 2 ** (i % rounds), condition) for i in range(blocks)
+            SequenceBlock(channels, 2 ** (i % rounds), condition) for i in range(blocks)
         )
         self.head = nn.Conv1d(channels, n_states, 1)
         for parameter in self.head.parameters():
@@ -53,7 +53,7 @@ class SequenceConvolution(nn.Module):
         return self.head(F.silu(tokens)).transpose(1, 2)
 
 
-class Block(nn.Module):
+class SequenceBlock(nn.Module):
     """x + convolutions of it, the middle scaled and shifted by the condition."""
 
     def __init__(self, channels: int, dilation: int, condition: int) -> None:

@@ -43,8 +43,8 @@ class SequenceRegressor(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         weights = x if x.is_floating_point() else F.one_hot(x.long(), self.n_states)
-        found = F.gelu(self.motifs(weights.to(self.motifs.weight.dtype).transpose(1, 2)))
-        found = F.max_pool1d(found, 2)
+        channels = F.gelu(self.motifs(weights.to(self.motifs.weight.dtype).transpose(1, 2)))
+        channels = F.max_pool1d(channels, 2)
         for layer in self.layers:
-            found = found + F.gelu(layer(found))
-        return self.head(torch.cat([found.mean(-1), found.amax(-1)], -1))
+            channels = channels + F.gelu(layer(channels))
+        return self.head(torch.cat([channels.mean(-1), channels.amax(-1)], -1))

@@ -3,14 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from jumpbench.networks.embeddings import interleaved_sin_cos, sinusoidal_features
+from jumpbench.networks.embeddings import TimeEmbedding, interleaved_sin_cos, sinusoidal_features
 from jumpbench.networks.object_encoders import PointFeatures
-from jumpbench.networks.permutation_transformer import (
-    PairScores,
-    TimeEmbedding,
-    append_zeros,
-    positions,
-)
+from jumpbench.networks.permutation_transformer import PairScores, append_zeros, positions
 
 
 class CrossLayer(nn.Module):

@@ -22,6 +22,8 @@ class VqAutoencoder(nn.Module):
         blocks: residual blocks per level.
     """
 
+    codebook: nn.Parameter
+
     def __init__(
         self,
         channels: int = 3,
@@ -41,12 +43,12 @@ class VqAutoencoder(nn.Module):
                 down.append(nn.Conv2d(width, width, 3, stride=2, padding=1))
         lowest = widths[-1]
         self.encoder = nn.Sequential(
-            *down, Residual(lowest, lowest), Attention(lowest), Residual(lowest, lowest),
+            *down, Residual(lowest, lowest), PlaceAttention(lowest), Residual(lowest, lowest),
             *_out(lowest, dimension),
         )  # fmt: skip
         up: list[nn.Module] = [
             nn.Conv2d(dimension, lowest, 3, padding=1), Residual(lowest, lowest),
-            Attention(lowest), Residual(lowest, lowest),
+            PlaceAttention(lowest), Residual(lowest, lowest),
         ]  # fmt: skip
         for level in reversed(range(len(widths))):
             width = widths[level]
@@ -104,7 +106,7 @@ class Residual(nn.Module):
         return self.skip(x) + self.second(F.silu(self.norms[1](middle)))
 
 
-class Attention(nn.Module):
+class PlaceAttention(nn.Module):
     """x + attention over all places, one head."""
 
     def __init__(self, width: int) -> None:

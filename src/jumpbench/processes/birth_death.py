@@ -85,18 +85,18 @@ class Ehrenfest(CountProcess):
     def log_marginal(self, x: Tensor, t: Tensor | float, start: Tensor) -> Tensor:
         survival, loss = (v.unsqueeze(-1) for v in survival_of(t, x))
         old, start = _parts(x, start), start.unsqueeze(-1)
-        kept = log_binomial(old, start, self.share + (1 - self.share) * survival,
+        survivors = log_binomial(old, start, self.share + (1 - self.share) * survival,
                             (1 - self.share) * loss)  # fmt: skip
         added = log_binomial(x.unsqueeze(-1) - old, self.maximum - start, self.share * loss,
                              1 - self.share * loss)  # fmt: skip
-        return log_of_sum(kept, added)
+        return log_of_sum(survivors, added)
 
     def sample(
         self, x: Tensor, t: Tensor | float, generator: torch.Generator | None = None
     ) -> Tensor:
         survival, loss = survival_of(t, x)
-        kept = binomial(x, self.share + (1 - self.share) * survival, generator)
-        return kept + binomial(self.maximum - x, self.share * loss, generator)
+        survivors = binomial(x, self.share + (1 - self.share) * survival, generator)
+        return survivors + binomial(self.maximum - x, self.share * loss, generator)
 
     def sample_limit(
         self,

@@ -88,6 +88,6 @@ class PureDeath(CountProcess):
 
         x1 + Binomial(x0 - x1, r) with r = (e^-s - e^-t) / (1 - e^-t).
         """
-        kept, lost = survival_of(noise_before, x0)[0], survival_of(noise_after, x0)[1]
+        survival, lost = survival_of(noise_before, x0)[0], survival_of(noise_after, x0)[1]
         total = torch.as_tensor(noise_before, dtype=torch.float64, device=x0.device) + noise_after
-        return x1 + self.survivors(x0 - x1, kept * lost / -torch.expm1(-total), generator)
+        return x1 + self.survivors(x0 - x1, survival * lost / -torch.expm1(-total), generator)

@@ -66,11 +66,7 @@ def rising_sequences(permutation: Tensor) -> Tensor:
     return 1 + descents(inverse(permutation))
 
 
-def random_permutations(
-    *batch_shape: int,
-    n: int,
-    generator: torch.Generator,
-) -> Tensor:
+def random_permutations(*batch_shape: int, n: int, generator: torch.Generator) -> Tensor:
     """Independent uniform permutations ``(*batch_shape, n)`` on the generator's device.
 
     The sort keys are 63-bit integers: among n of them a tie, the only source of bias, has

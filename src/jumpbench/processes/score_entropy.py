@@ -20,12 +20,7 @@ def score_entropy(log_score: Tensor, ratio: Tensor) -> Tensor:
 
 
 def denoising_score_entropy(
-    process: SiteProcess,
-    log_score: Tensor,
-    x0: Tensor,
-    xt: Tensor,
-    noise: Tensor,
-    rate: Tensor,
+    process: SiteProcess, log_score: Tensor, x0: Tensor, xt: Tensor, noise: Tensor, rate: Tensor
 ) -> Tensor:
     """Weighted score entropy against p(y | x_0) / p(x_t | x_0), (...) nats per state.
 

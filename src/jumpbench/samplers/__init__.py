@@ -15,7 +15,7 @@ __getattr__, __all__ = lazy_names(
         "diagnostics": "integrated_autocorrelation_time split_rhat",
         "draws": "Draws",
         "exact_paths": "gillespie uniformisation",
-        "jumps": "JumpInfo Step frozen leap renormalise stay",
+        "jumps": "JumpInfo JumpStep frozen leap renormalise stay",
         "leaping": "euler tau_leaping",
         "mcmc.gibbs": "BlockedGibbs RandomScanGibbs SystematicGibbs checkerboard",
         "mcmc.langevin": "DiscreteLangevin expected_changes step_size",

@@ -35,7 +35,7 @@ def stochastic(y: Tensor, generator: torch.Generator | None = None) -> Tensor:
     return (y + torch.rand(y.shape, generator=generator, device=y.device)).floor()
 
 
-class Step(Protocol):
+class CountStep(Protocol):
     """One step of a sampler from t_k to an earlier time."""
 
     def __call__(
@@ -148,7 +148,7 @@ def generate_counts(
     process: PureDeath,
     grid: ObservationTimes,
     shape: tuple[int, ...],
-    step: Step,
+    step: CountStep,
     corrector: Corrector | None = None,
     stride: int = 1,
     keep: Collection[int] = (),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from jumpbench.samplers.jumps import Hook, JumpInfo, RateFn, Step, clear_current, one_jump
+from jumpbench.samplers.jumps import Hook, JumpInfo, JumpStep, RateFn, clear_current, one_jump
 
 
 @torch.no_grad()
@@ -57,7 +57,7 @@ def uniformisation(
         after = one_jump(x, probabilities, happens, generator)
         jumps += happens
         for hook in hooks:
-            hook(Step(x, after, time, weight, rates))
+            hook(JumpStep(x, after, time, weight, rates))
         x = after
     if bool((excess > 1e-5).any()):
         raise ValueError(
@@ -110,7 +110,7 @@ def gillespie(
         jumps += happens
         waited = torch.where(piece < n_pieces, torch.minimum(wait, left), 0.0)
         for hook in hooks:
-            hook(Step(x, after, grid[at], waited, rates))
+            hook(JumpStep(x, after, grid[at], waited, rates))
         x = after
         piece = piece + ~happens
         next_piece = lengths[piece.clamp(max=n_pieces - 1)]

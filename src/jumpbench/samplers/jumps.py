@@ -138,7 +138,7 @@ def one_jump(
 
 
 @dataclass
-class Step:
+class JumpStep:
     """One step of a simulation, as given to hooks.
 
     Attributes:
@@ -161,4 +161,4 @@ class Step:
     leap: Leap | None = None
 
 
-Hook = Callable[[Step], None]
+Hook = Callable[[JumpStep], None]

@@ -12,9 +12,9 @@ from jumpbench.ops.uniforms import fill_uniform_
 from jumpbench.samplers.jumps import (
     Hook,
     JumpInfo,
+    JumpStep,
     RateFn,
     Rule,
-    Step,
     leap,
     renormalise,
     row_starts,
@@ -74,7 +74,7 @@ def tau_leaping(
         invalid += moved.invalid.sum(-1)
         totals += moved.total.sum()  # NaN once a rate was
         for hook in hooks:
-            hook(Step(x, moved.after, t, weight, rates, expected, moved))
+            hook(JumpStep(x, moved.after, t, weight, rates, expected, moved))
         x = moved.after
     require(totals.isnan().logical_not_(), "rates of a jump process are NaN: so was the network")
     return x, JumpInfo(jumps, invalid, len(weights))
@@ -92,9 +92,7 @@ def euler(
 
 
 def _grid(
-    times: Tensor | Sequence[float],
-    weights: Tensor | Sequence[float] | None,
-    device: torch.device,
+    times: Tensor | Sequence[float], weights: Tensor | Sequence[float] | None, device: torch.device
 ) -> tuple[Tensor | Sequence[float], Tensor | Sequence[float]]:
     """Times and weights: tensors on the device (never read), or plain numbers."""
     if isinstance(times, Tensor):

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.processes.uniform import UniformProcess
-from jumpbench.samplers.jumps import Step
+from jumpbench.samplers.jumps import JumpStep
 
 Part = TypeVar("Part")
 
@@ -33,7 +33,7 @@ class ReferenceRatio(_PathSum):
     The start's law is left out. A site that had to stay counts as uncontrolled, with rate 0.
     """
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: JumpStep) -> None:
         length = step.after.shape[-1]
         noise = step.weight * self.process.n_states
         changed = step.after != step.before
@@ -49,7 +49,7 @@ class ReferenceRatio(_PathSum):
 class Girsanov(_PathSum):
     """log p*/p^r if the control were the bridge's own: the Girsanov exponent of the path."""
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: JumpStep) -> None:
         n_states = self.process.n_states
         noise = step.weight * n_states
         drawn = step.rates.gather(-1, step.after.long().unsqueeze(-1)).squeeze(-1)
@@ -58,7 +58,7 @@ class Girsanov(_PathSum):
         self.value = self.value + (drift + log_phi).sum(-1)
 
 
-def _jump_probability(step: Step) -> Tensor:
+def _jump_probability(step: JumpStep) -> Tensor:
     """Probability (B, D) that a site jumped; 0 where it had to stay."""
     leap = _given(step.leap)
     return (leap.total / leap.divisor).nan_to_num_(nan=0.0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from jumpbench.samplers.jumps import Step
+from jumpbench.samplers.jumps import JumpStep
 
 
 def log_mean_exp(log_weights: Tensor, dim: int = -1) -> Tensor:
@@ -48,5 +48,5 @@ class PathIntegral:
         self.integrand = integrand
         self.value = torch.zeros(())
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: JumpStep) -> None:
         self.value = self.value + (step.weight * self.integrand(step.before, step.time)).double()

@@ -102,10 +102,7 @@ def random_states(
 ) -> Tensor:
     """Independent uniform states, ``long`` of shape ``(*shape, D)``, on the generator's device."""
     return torch.randint(
-        target.n_states,
-        (*shape, target.length),
-        generator=generator,
-        device=generator.device,
+        target.n_states, (*shape, target.length), generator=generator, device=generator.device
     )
 
 

@@ -7,7 +7,7 @@ import torch
 
 from jumpbench.cli.main import main
 from jumpbench.errors import UserError
-from jumpbench.evaluations.features import FeatureScores, features_of
+from jumpbench.evaluations.features import FeatureEvaluation, features_of
 from jumpbench.samplers.draws import Draws
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection, build
@@ -92,7 +92,9 @@ def test_both_paths_from_training_to_a_distance(outputs, monkeypatch, capsys):
 
     for module in ("evaluations.images", "methods.common.inception_moments"):
         monkeypatch.setattr(f"jumpbench.{module}.inception", inception)
-    monkeypatch.setattr("jumpbench.evaluations.images.InceptionScores.check_files", lambda **_: 0)
+    monkeypatch.setattr(
+        "jumpbench.evaluations.images.InceptionEvaluation.check_files", lambda **_: 0
+    )
     assert main(["run", "experiment=blackout/fid", *SMOKE]) == 0, capsys.readouterr()
     fid = metrics(outputs, "fid-16px")
     assert fid["fid"] == pytest.approx(own["frechet"]) and fid["is"] == pytest.approx(own["score"])
@@ -109,7 +111,7 @@ def test_another_network_than_the_references_is_refused(tmp_path):
     def other(x):
         return x.flatten(1).float() @ (weight + 1)
 
-    scores = FeatureScores(str(tmp_path), other)
+    scores = FeatureEvaluation(str(tmp_path), other)
     scores.update(Draws(images), {})
     with pytest.raises(UserError, match="must load its weights from a file, or seed them"):
         scores.results()

@@ -10,7 +10,7 @@ from torch._dynamo.utils import counters
 
 from jumpbench.data.counts import CountData
 from jumpbench.data.tokens import TokenData
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.methods.blackout.module import Blackout
 from jumpbench.methods.common.averaging import RampedWeightAveraging
 from jumpbench.methods.common.score_training import ScoreTraining
@@ -70,7 +70,7 @@ def score_training(compile):
     process = UniformProcess(3)
     return ScoreTraining(
         DenoisingScores(network, process), process, partial(torch.optim.Adam, lr=1e-2),
-        steps=4, evaluation=ExtraMeans(), compile=compile,
+        steps=4, evaluation=ExtrasEvaluation(), compile=compile,
     ), Sequences(batch_size=16, test_size=64, test_batch_size=64)  # fmt: skip
 
 

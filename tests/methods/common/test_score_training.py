@@ -9,7 +9,7 @@ from lightning import Trainer
 from torch import nn
 
 from jumpbench.data.tokens import TokenData
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.methods.common.score_training import ScoreTraining
 from jumpbench.networks.denoising_scores import DenoisingScores
 from jumpbench.processes.masked import MaskedProcess
@@ -58,7 +58,7 @@ def trained(kernel, steps=800, **options):
         partial(torch.optim.Adam, lr=3e-3),
         schedule=schedule,
         steps=32,
-        evaluation=ExtraMeans(),
+        evaluation=ExtrasEvaluation(),
         **options,
     )
     trainer = Trainer(

@@ -4,7 +4,7 @@ import torch
 from lightning import Trainer
 
 from jumpbench.data.images import GreyMnist
-from jumpbench.evaluations.extras import ExtraMeans
+from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.methods.common.vq_training import VqTraining
 from jumpbench.networks.vq_autoencoder import VqAutoencoder
 
@@ -14,7 +14,7 @@ def test_training_and_what_it_leaves():
     data = GreyMnist(generated=64, batch_size=16, test_size=20)
     network = VqAutoencoder(channels=1, widths=(4, 8, 8), codes=8, dimension=4, blocks=1)
     method = VqTraining(
-        network, optimizer=lambda p: torch.optim.Adam(p, 3e-3), evaluation=ExtraMeans()
+        network, optimizer=lambda p: torch.optim.Adam(p, 3e-3), evaluation=ExtrasEvaluation()
     )
     options = {"logger": False, "enable_progress_bar": False, "enable_checkpointing": False}
     trainer = Trainer(accelerator="cpu", max_steps=60, **options)

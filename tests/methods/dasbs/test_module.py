@@ -15,7 +15,13 @@ from jumpbench.evaluations.lattice import TargetEvaluation
 from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import DenoisingMatching
 from jumpbench.methods.dasbs.module import DASBS
-from jumpbench.methods.dasbs.probes import AtStageEnds, Every, ExactLaw, ModeBalance, Quality
+from jumpbench.methods.dasbs.probes import (
+    AtStageEnds,
+    Every,
+    ExactTotalVariation,
+    ModeBalance,
+    Quality,
+)
 from jumpbench.methods.dasbs.sources import ConstantSource
 from jumpbench.networks.state_perceptron import StatePerceptron
 from jumpbench.processes.schedules import ModifiedLogLinear
@@ -76,9 +82,9 @@ def test_samples_a_users_own_energy():
     method = make(
         Peaks(length=4, n_states=3),
         steps=(150, 50),
-        probes=[AtStageEnds(ExactLaw())],
+        probes=[AtStageEnds(ExactTotalVariation())],
     )
-    before = float(ExactLaw()(method, None)["tv"])
+    before = float(ExactTotalVariation()(method, None)["tv"])
     trainer = train(method, 400)
     trainer.test(method, Steps(2), verbose=False)
     metrics = method.results
@@ -123,7 +129,7 @@ def test_cold_start_from_constant_configurations():
         source=ConstantSource,
         corrector={"matching": DenoisingMatching()},
         steps=(150, 75),
-        probes=[AtStageEnds(ExactLaw())],
+        probes=[AtStageEnds(ExactTotalVariation())],
     )
     train(method, 450)
     assert method.curves["tv@2"] < 0.08
@@ -275,7 +281,7 @@ class TestRefusals:
         self.refuse("must be at least 1", steps=(0, 1))
         self.refuse("without end", steps=(5, None))
         with pytest.raises(UserError, match="must be at least 1"):
-            Every(0, ExactLaw())
+            Every(0, ExactTotalVariation())
         self.refuse("start from the uniform source", memoryless=True, source=ConstantSource)
         self.refuse("infinite noise", ValueError, memoryless=True, start=0.0)
         self.refuse("n_steps >= 1", ValueError, n_steps=0)

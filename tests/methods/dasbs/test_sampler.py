@@ -7,7 +7,12 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from jumpbench.methods.dasbs.bridge import Reference
-from jumpbench.methods.dasbs.sampler import Grid, Paths, mode_persistence, simulate
+from jumpbench.methods.dasbs.sampler import (
+    ControlledPaths,
+    Grid,
+    mode_persistence,
+    simulate_controlled,
+)
 from jumpbench.methods.dasbs.tau_leaping_law import sampler_law
 from jumpbench.metrics.histogram import total_variation
 from jumpbench.processes.schedules import ModifiedLogLinear
@@ -54,7 +59,7 @@ def test_simulated_ends_have_the_law_that_propagation_gives(bridge):
     generator = torch.Generator().manual_seed(0)
     grid = Grid.uniform(bridge.reference.schedule, 12)
     start = bridge.states[torch.multinomial(bridge.mu, n, True, generator=generator)]
-    paths = simulate(exact_control(bridge), start, grid, bridge.reference, generator)
+    paths = simulate_controlled(exact_control(bridge), start, grid, bridge.reference, generator)
     law = law_after(bridge, 12)
     frequency = torch.bincount(bridge.index(paths.end), minlength=9) / n
     z = (frequency - law) / (law * (1 - law) / n).sqrt()
@@ -71,7 +76,9 @@ def test_rows_that_are_too_large_or_not_finite_stay_put_and_are_counted():
     log_control[0, 3, 1] = float("inf")
     reference = Reference(UniformProcess(3), ModifiedLogLinear())
     grid = Grid.uniform(reference.schedule, 5)
-    paths = simulate(lambda x, t: log_control, x, grid, reference, None, path_weights=True)
+    paths = simulate_controlled(
+        lambda x, t: log_control, x, grid, reference, None, path_weights=True
+    )
     assert paths.invalid.tolist() == pytest.approx([0.75])
     assert torch.isfinite(paths.log_reference).all()
 
@@ -80,7 +87,7 @@ def test_which_paths_end_in_the_mode_of_their_start():
     start = torch.tensor([0, 0, 1, 2, 2])[:, None].expand(5, 4)
     end = torch.tensor([[0, 0, 0, 2], [1, 1, 1, 0], [1, 2, 1, 2], [2, 2, 0, 1], [0, 1, 1, 0]])
     none = torch.zeros(5)
-    persistence = mode_persistence(Paths(start, end, none, none), 3)
+    persistence = mode_persistence(ControlledPaths(start, end, none, none), 3)
     assert persistence.tolist() == [1, 0, 0.5, 1, 0]
 
 
@@ -89,7 +96,7 @@ def test_a_control_that_is_nan_is_an_error():
     grid, x = Grid.uniform(reference.schedule, 2), torch.zeros(2, 4, dtype=torch.long)
     broken = torch.full((2, 4, 3), torch.nan)
     with pytest.raises(ValueError, match="NaN"):
-        simulate(lambda x, t: broken, x, grid, reference, None)
+        simulate_controlled(lambda x, t: broken, x, grid, reference, None)
 
 
 def test_girsanov_sum_is_the_ratio_of_potentials_at_the_ends(bridge):
@@ -100,7 +107,7 @@ def test_girsanov_sum_is_the_ratio_of_potentials_at_the_ends(bridge):
     errors = []
     for n_steps in (100, 400):
         grid = Grid.uniform(bridge.reference.schedule, n_steps)
-        paths = simulate(
+        paths = simulate_controlled(
             exact_control(bridge), start, grid, bridge.reference, generator, girsanov=True
         )
         expected = bridge.phi_1.log()[bridge.index(paths.end)]
@@ -122,7 +129,7 @@ def test_path_weights_against_the_model_itself_say_nothing():
     generator = torch.Generator().manual_seed(2)
     x = torch.randint(2, (2000, 9), generator=generator)
     grid = Grid.uniform(reference.schedule, 100)
-    paths = simulate(random_control, x, grid, reference, generator, True, girsanov=True)
+    paths = simulate_controlled(random_control, x, grid, reference, generator, True, girsanov=True)
     assert effective_sample_size(paths.log_girsanov + paths.log_reference) > 0.95
     assert effective_sample_size(paths.log_reference) < 0.8
 
@@ -134,7 +141,7 @@ def test_memoryless_weights_estimate_log_z_with_any_control():
     generator = torch.Generator().manual_seed(3)
     x = torch.randint(2, (20_000, 9), generator=generator)
     grid = Grid.uniform(reference.schedule, 60, start=0.01)
-    paths = simulate(random_control, x, grid, reference, generator, True)
+    paths = simulate_controlled(random_control, x, grid, reference, generator, True)
     log_weight = target.log_prob(paths.end) + paths.log_reference
     states = torch.tensor(2.0).log().item() * 9
     estimate, error = log_normaliser(log_weight, states)
@@ -151,4 +158,7 @@ def test_the_loop_never_asks_the_device_for_a_value():
         def control(x, t):
             return torch.zeros(*x.shape, 3, device="cuda") * t[:, None, None]
 
-        assert simulate(control, x, grid, reference, None, True, True).end.shape == (5, 4)
+        assert simulate_controlled(control, x, grid, reference, None, True, True).end.shape == (
+            5,
+            4,
+        )

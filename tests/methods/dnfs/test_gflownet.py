@@ -8,7 +8,7 @@ from lightning import Trainer
 
 from jumpbench.data.steps import Steps
 from jumpbench.errors import UserError
-from jumpbench.evaluations.normaliser import Normaliser
+from jumpbench.evaluations.normaliser import NormaliserEvaluation
 from jumpbench.methods.dnfs.baselines.gflownet import FillingPerceptron, TrajectoryBalance, fill
 from jumpbench.samplers.weights import log_normaliser
 from jumpbench.targets.enumeration import enumerate_law
@@ -48,7 +48,7 @@ def test_training_learns_a_small_law():
     method = TrajectoryBalance(
         target, partial(FillingPerceptron, hidden=64, depth=2),
         partial(torch.optim.Adam, lr=3e-3), 0.1,
-        chains_per_batch=2000, evaluation=Normaliser(target),
+        chains_per_batch=2000, evaluation=NormaliserEvaluation(target),
     )  # fmt: skip
     before = method.draw_chains(2000, generator())
     trainer = Trainer(

@@ -12,7 +12,7 @@ from jumpbench.methods.dnfs.paths import (
     evidence_lower_bound,
     reverse_weights,
     sample,
-    simulate,
+    simulate_flow,
     time_grid,
 )
 from jumpbench.methods.dnfs.trajectories import WAYS, trajectories
@@ -72,7 +72,7 @@ def test_exact_flow_has_equal_weights_and_the_right_law(bits, exact_flux):
 
 def test_simulated_weights_are_those_of_the_exact_law(bits, random_flux):
     n, times = 4000, grid(16)
-    paths = simulate(random_flux, bits.target, times, n, generator(), keep_path=True)
+    paths = simulate_flow(random_flux, bits.target, times, n, generator(), keep_path=True)
     exact = sampler_law(random_flux, bits.target, times)
     for weights, log_z, mean in (
         (paths.log_weights, exact.log_z, exact.mean_log_weight),
@@ -90,7 +90,7 @@ def test_simulated_weights_are_those_of_the_exact_law(bits, random_flux):
 
 def test_sandwich(bits, random_flux):
     n, times = 4000, grid(128)
-    forward = simulate(random_flux, bits.target, times, n, generator()).log_weights
+    forward = simulate_flow(random_flux, bits.target, times, n, generator()).log_weights
     data = bits.states[torch.multinomial(bits.law(1.0), n, True, generator=generator(1))]
     backward = reverse_weights(random_flux, bits.target, times, data, generator(2))
     assert forward.mean() + 4 * forward.std() / n**0.5 < bits.log_z()
@@ -132,7 +132,7 @@ def test_euler_step_follows_its_matrix(space):
 def test_sampling_without_weights_draws_the_same_numbers(bits, random_flux):
     times = grid(8)
     ends, cost = sample(random_flux, bits.target, times, 32, generator())
-    paths = simulate(random_flux, bits.target, times, 32, generator())
+    paths = simulate_flow(random_flux, bits.target, times, 32, generator())
     assert torch.equal(ends, paths.end)
     assert (cost.network_evaluations, cost.energy_evaluations) == (8, 0)
 
@@ -181,7 +181,7 @@ def test_a_network_that_gives_no_numbers_gives_no_samples(bits):
     """Comparisons with NaN are False: such a site used to become 0, and pass for a sample."""
     times = time_grid(4)
     with pytest.raises(ValueError, match="NaN"):
-        simulate(Broken(), bits.target, times, 8, generator())
+        simulate_flow(Broken(), bits.target, times, 8, generator())
     with pytest.raises(ValueError, match="NaN"):
         sample(Broken(), bits.target, times, 8, generator())
     with pytest.raises(ValueError, match="NaN"):
@@ -196,7 +196,7 @@ def test_at_exact_rates_the_plain_mean_leaves_the_variance_of_its_own_noise_in_t
     Over 400 estimates of 32 trajectories the ratio has a standard deviation of sqrt(2 / 400).
     """
     repeats, m, times = 400, 32, grid(128)
-    paths = simulate(exact_flux, bits.target, times, repeats * m, generator(), clamp=None)
+    paths = simulate_flow(exact_flux, bits.target, times, repeats * m, generator(), clamp=None)
     shape = (len(times), repeats, m)
     parts = paths.slopes.view(shape), paths.integrands.view(shape)
     exact = torch.stack([bits.d_log_z(float(t)) for t in times])[:, None]

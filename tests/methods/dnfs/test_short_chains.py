@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from jumpbench.errors import UserError
-from jumpbench.evaluations.thermodynamics import Thermodynamics
+from jumpbench.evaluations.thermodynamics import ThermodynamicsEvaluation
 from jumpbench.methods.dnfs.baselines.short_chains import ShortChains
 from jumpbench.samplers.mcmc.gibbs import RandomScanGibbs, SystematicGibbs
 from jumpbench.targets.enumeration import enumerate_law
@@ -18,7 +18,7 @@ TARGET = Ising(3, 0.3)
 @pytest.mark.parametrize("kernel, steps", [(SystematicGibbs(), 60), (RandomScanGibbs(), 400)])
 def test_long_chains_have_the_exact_mean_energy(kernel, steps):
     """20,000 chains; within five standard errors of the enumerated mean."""
-    method = ShortChains(TARGET, kernel, steps, evaluation=Thermodynamics(TARGET))
+    method = ShortChains(TARGET, kernel, steps, evaluation=ThermodynamicsEvaluation(TARGET))
     draws = method.draw_chains(20_000, torch.Generator().manual_seed(0))
     method.evaluation.update(draws, {})
     values = method.evaluation.results()

@@ -11,8 +11,8 @@ from jumpbench.data.sorting import SortDigits, SortScalars
 from jumpbench.data.toy_permutation import FixedPermutation
 from jumpbench.data.tsp import TspData
 from jumpbench.errors import UserError
-from jumpbench.evaluations.lists import JigsawScores, ListScores
-from jumpbench.evaluations.tours import TourScores
+from jumpbench.evaluations.lists import JigsawEvaluation, ListEvaluation
+from jumpbench.evaluations.tours import TourEvaluation
 from jumpbench.methods.common.learning_rates import InverseSquareRoot
 from jumpbench.methods.symmetric_diffusers.distributions import (
     GeneralisedPlackettLuce,
@@ -61,7 +61,7 @@ def diffuser(encoder, head=None, family=GeneralisedPlackettLuce, dim=16, layers=
         "optimizer": ADAMW,
         "rate": partial(InverseSquareRoot, peak=1e-3, warmup=50),
         "transitions": WholeTrajectories(1),
-        "evaluation": ListScores(),
+        "evaluation": ListEvaluation(),
     } | options
     return SymmetricDiffuser(settings.pop("network", network), family, **settings)
 
@@ -156,7 +156,7 @@ def test_every_family_trains_and_decodes(family, head, shuffle):
 def test_jigsaw_with_the_latent_loss():
     data = NoisyMnistJigsaw(2, generated=40, batch_size=4, test_size=10, test_batch_size=10)
     encoder = partial(PieceEncoder, 28, 2, dim=16)
-    module = diffuser(encoder, loss=LatentLoss(4), evaluation=JigsawScores())
+    module = diffuser(encoder, loss=LatentLoss(4), evaluation=JigsawEvaluation())
     before = module.network.time[0].weight.clone()
     found = run(module, data, 3)
     assert module.loss.baseline != 0
@@ -174,7 +174,7 @@ def test_tours_keep_the_first_city():
         partial(ScalarEncoder, 16),
         network=net,
         fixed=1,
-        evaluation=TourScores(),
+        evaluation=TourEvaluation(),
         decoders={"beam": Beam(6, 4), "draw": Stochastic(), "greedy": Greedy()},
     )
     found = run(module, data, 2)

@@ -6,7 +6,7 @@ import pytest
 
 from jumpbench.cli.main import main
 from jumpbench.errors import UserError
-from jumpbench.evaluations.thermodynamics import Thermodynamics
+from jumpbench.evaluations.thermodynamics import ThermodynamicsEvaluation
 from jumpbench.tables.commands.single import _changes
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning import plan
@@ -134,7 +134,7 @@ def test_nothing_changes_where_no_class_is_ones_own():
 
 def test_an_evaluation_of_the_ising_torus_is_refused_before_training():
     with pytest.raises(UserError, match="not of Target; take evaluation=dnfs/normaliser"):
-        Thermodynamics(Target(4, 2))
+        ThermodynamicsEvaluation(Target(4, 2))
 
 
 def test_from_the_command_line(folder, capsys):

@@ -1,6 +1,6 @@
 """Blackout on enumerable counts as a method: what losses and samplers do, without any noise."""
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,7 @@ from jumpbench.methods.blackout.enumeration import (
     transport_distance,
 )
 from jumpbench.methods.blackout.losses import regression
+from jumpbench.methods.blackout.model import LostUnits
 from jumpbench.methods.blackout.module import Blackout
 from jumpbench.metrics.histogram import total_variation
 from jumpbench.samplers.draws import Draws
@@ -27,6 +28,8 @@ class TabularLost(nn.Module):
     A table shares nothing between times, and Adam moves every entry at its own pace, so that the
     losses' weights decide only how fast each is learned, not what.
     """
+
+    place: Tensor
 
     output_scale = 1.0
 
@@ -67,17 +70,12 @@ class EnumeratedBlackout(Blackout):
         UserError: a law that is none, or has another maximum than the process.
     """
 
-    def __init__(
-        self,
-        law: Any,
-        trained: bool = True,
-        samples: int = 1000,
-        **options: Any,
-    ) -> None:
+    def __init__(self, law: Any, trained: bool = True, samples: int = 1000, **options: Any) -> None:
         counts = EnumeratedCounts(law)
         sites = counts.states.shape[1]
         super().__init__(nn.Identity(), shape=(sites,), **options)
-        self.network = TabularLost(self.grid.steps, counts.maximum, sites)
+        table = TabularLost(self.grid.steps, counts.maximum, sites)
+        self.network = cast(LostUnits, table)  # its call, ``raw`` and ``at``
         if counts.maximum != self.process.maximum:
             raise UserError(
                 f"the law has values 0..{counts.maximum}, the process 0..{self.process.maximum}"
@@ -94,7 +92,9 @@ class EnumeratedBlackout(Blackout):
     def training_step(self, batch: Any, batch_index: int) -> Tensor:
         """The loss itself, its expectation over k, X_0 and X_t written out."""
         law, lost = self._expected
-        per_state = regression(self.network.table.flatten(0, 1), lost.flatten(0, 1))
+        per_state = regression(
+            cast(TabularLost, self.network).table.flatten(0, 1), lost.flatten(0, 1)
+        )
         return (self.weight[1:] * (law * per_state.view_as(law)).sum(1)).mean()
 
     def draw(self, batch: Any, generator: torch.Generator) -> Draws:

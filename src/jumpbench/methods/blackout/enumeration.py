@@ -49,9 +49,9 @@ class EnumeratedCounts:
     def site_kernel(self, survival: Tensor, loss: Tensor) -> Tensor:
         """log P(x | o) of one site, (M + 1, M + 1): row o, column x."""
         value = torch.arange(self.maximum + 1, dtype=torch.float64)
-        kept = torch.special.xlogy(value, survival)
-        gone = torch.special.xlogy((value.unsqueeze(1) - value).clamp(min=0), loss)
-        return self._choose + kept + gone
+        survivors = torch.special.xlogy(value, survival)
+        losses = torch.special.xlogy((value.unsqueeze(1) - value).clamp(min=0), loss)
+        return self._choose + survivors + losses
 
     def joint(self, grid: ObservationTimes, k: int) -> Tensor:
         """log p(X_0 = states[i], X_(t_k) = states[j]), (S, S)."""

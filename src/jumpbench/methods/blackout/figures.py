@@ -24,18 +24,18 @@ def sample_grids(
     """
     import matplotlib.pyplot as plt
 
-    found = [
+    panels = [
         (row, column, _enough(artifact, side * side))
         for column in (columns or table.columns)
         for row in (rows or table.rows)
         if (artifact := table.artifact(row, column)) is not None and "images" in artifact
     ]
-    if not found:
+    if not panels:
         return None
-    side = min(side, math.isqrt(max(len(images) for *_, images in found) - 1) + 1)
-    pixels = side * max(images.shape[-1] + 1 for *_, images in found)
-    across = min(4, len(found)) if pixels <= 400 else 1
-    down = -(-len(found) // across)
+    side = min(side, math.isqrt(max(len(images) for *_, images in panels) - 1) + 1)
+    pixels = side * max(images.shape[-1] + 1 for *_, images in panels)
+    across = min(4, len(panels)) if pixels <= 400 else 1
+    down = -(-len(panels) // across)
     wide = max(2.6, pixels / 100)  # inches: no pixel of a large sheet is lost
     figure, axes = plt.subplots(
         down, across, figsize=(wide * across, (wide + 0.3) * down), squeeze=False,
@@ -43,7 +43,7 @@ def sample_grids(
     )  # fmt: skip
     for axis in axes.flat:
         axis.set_axis_off()
-    for axis, (row, column, images) in zip(axes.flat, found, strict=False):
+    for axis, (row, column, images) in zip(axes.flat, panels, strict=False):
         axis.imshow(tiled(images, side).numpy(), interpolation="nearest")
         title = table.row_head(row)
         if len(table.columns) > 1:

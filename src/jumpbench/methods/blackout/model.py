@@ -29,6 +29,9 @@ class LostUnits(nn.Module):
         output_by_time: see above.
     """
 
+    shift: Tensor
+    share: Tensor
+
     def __init__(
         self,
         network: nn.Module,

@@ -17,7 +17,7 @@ from jumpbench.methods.blackout.model import LostUnits
 from jumpbench.methods.common.trained import TrainedMethod
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import ObservationTimes
-from jumpbench.samplers.counts import Corrector, PoissonLeap, Step, generate_counts
+from jumpbench.samplers.counts import Corrector, CountStep, PoissonLeap, generate_counts
 from jumpbench.samplers.draws import Draws
 
 adam = partial(torch.optim.Adam, lr=2e-4)
@@ -52,6 +52,11 @@ class Blackout(TrainedMethod):
         options: of :class:`~jumpbench.methods.common.trained.TrainedMethod`.
     """
 
+    network: LostUnits
+    survival: Tensor
+    gone: Tensor
+    weight: Tensor
+
     def __init__(
         self,
         network: nn.Module,
@@ -59,7 +64,7 @@ class Blackout(TrainedMethod):
         grid: ObservationTimes,
         weight: Callable[[ObservationTimes], Tensor] = finite_time,
         optimizer: Callable[[Iterable[nn.Parameter]], Optimizer] = adam,
-        step: Callable[[PureDeath], Step] = PoissonLeap,
+        step: Callable[[PureDeath], CountStep] = PoissonLeap,
         corrector: Callable[[PureDeath, ObservationTimes], Corrector] | None = None,
         stride: int = 1,
         shape: Collection[int] | None = None,
@@ -128,10 +133,7 @@ class Blackout(TrainedMethod):
         return drawn
 
     def sample(
-        self,
-        count: int,
-        generator: torch.Generator | None = None,
-        keep: Collection[int] = (),
+        self, count: int, generator: torch.Generator | None = None, keep: Collection[int] = ()
     ) -> Draws:
         """``count`` samples, integers (count, *shape).
 

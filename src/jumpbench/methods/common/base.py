@@ -3,7 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from lightning import LightningModule
@@ -19,6 +19,7 @@ from jumpbench.samplers.cost import Cost, Meter
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import derive_seed, make_generator
 
+Module = TypeVar("Module", bound=nn.Module)
 Builder = Callable[..., nn.Module]
 """Takes sizes, often ``length`` and ``n_states``: such as a partial of a network class."""
 
@@ -80,7 +81,7 @@ class Method(LightningModule, ABC):
 
     # Randomness
 
-    def build(self, builder: Builder, name: str, **sizes: int) -> nn.Module:
+    def build(self, builder: Callable[..., Module], name: str, **sizes: int) -> Module:
         """A network with initial weights that depend on the seed and the name alone."""
         with torch.random.fork_rng():
             torch.manual_seed(derive_seed(self.seed, name))
@@ -195,10 +196,10 @@ class Method(LightningModule, ABC):
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         seconds = (time.monotonic() - started) / len(draws)
-        kept = self.evaluation.keep(batch) if self.evaluation is not None else {}
-        kept = {name: value.detach().cpu() for name, value in kept.items()}
+        reference = self.evaluation.keep(batch) if self.evaluation is not None else {}
+        reference = {name: value.detach().cpu() for name, value in reference.items()}
         timed = {name: d if d.cost.seconds else d.timed(seconds) for name, d in draws.items()}
-        self.shards.write(number, Shard(timed, kept))
+        self.shards.write(number, Shard(timed, reference))
 
     def on_test_epoch_end(self) -> None:
         self.trainer.strategy.barrier()
@@ -212,7 +213,7 @@ class Method(LightningModule, ABC):
             for way, draws in shard.draws.items():
                 if way not in judged:
                     judged[way] = Judged(self.evaluation, self.keep_samples)
-                judged[way].update(draws, shard.kept)
+                judged[way].update(draws, shard.reference)
         first = next(iter(judged.values()))
         self.results = first.results()
         if list(judged) != [""]:

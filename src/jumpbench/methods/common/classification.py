@@ -1,7 +1,7 @@
 """Networks that judge samples, trained as runs of the suite: classifiers and regressors."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from jumpbench.methods.common.trained import TrainedMethod
 from jumpbench.metrics.frechet import FeatureMoments
+from jumpbench.networks.image_classifier import ImageClassifier
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 
@@ -84,12 +85,14 @@ class ImageClassification(Classification):
         settings: of :class:`Classification`.
     """
 
+    network: ImageClassifier
+
     def __init__(self, reference: int = 0, nearest: int = 0, **settings: Any) -> None:
         super().__init__(inputs="counts", **settings)
         self.reference, self.nearest = reference, nearest
 
     def further_artifacts(self) -> dict[str, Any]:
-        images = self.trainer.datamodule.table("train")
+        images = cast(Any, self.trainer).datamodule.table("train")
         moments = FeatureMoments()
         for part in images[: self.reference or len(images)].split(5000):
             moments.update(self.network.judged(part)[0])

@@ -20,7 +20,7 @@ class FeatureMomentsOf(Method):
 
     Args:
         images: the DataModule.
-        features: the network, see :class:`~jumpbench.evaluations.features.FeatureScores`.
+        features: the network, see :class:`~jumpbench.evaluations.features.FeatureEvaluation`.
         scale: pixels are multiplied by it.
         options: of :class:`~jumpbench.methods.common.base.Method`.
     """

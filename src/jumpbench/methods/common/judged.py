@@ -28,9 +28,9 @@ class Judged:
         self._cost = Cost()
         self._count = 0
 
-    def update(self, draws: Draws, kept: dict[str, torch.Tensor]) -> None:
+    def update(self, draws: Draws, reference: dict[str, torch.Tensor]) -> None:
         if self._evaluation is not None:
-            self._evaluation.update(draws, kept)
+            self._evaluation.update(draws, reference)
         self._cost += draws.cost.scaled(len(draws))
         self._count += len(draws)
         if self._keep:
@@ -52,9 +52,9 @@ class Judged:
         return {name: float(value) for name, value in values.items()}
 
     def artifacts(self) -> dict[str, Any]:
-        kept: dict[str, Any] = {}
+        tensors: dict[str, Any] = {}
         if self._samples:
-            kept["samples"] = torch.cat(self._samples)
+            tensors["samples"] = torch.cat(self._samples)
         if self._log_weights:
-            kept["log_weights"] = torch.cat(self._log_weights)
-        return kept | (self._evaluation.artifacts() if self._evaluation is not None else {})
+            tensors["log_weights"] = torch.cat(self._log_weights)
+        return tensors | (self._evaluation.artifacts() if self._evaluation is not None else {})

@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 
+from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
@@ -14,7 +15,7 @@ class RateByStep(LRScheduler, ABC):
     def rate(self, step: int) -> float:
         """Learning rate of step ``step``."""
 
-    def get_lr(self) -> list[float]:
+    def get_lr(self) -> list[float | Tensor]:
         return [self.rate(self.last_epoch + 1)] * len(self.optimizer.param_groups)
 
 

@@ -17,10 +17,10 @@ from jumpbench.samplers.draws import Draws
 
 @dataclass(frozen=True)
 class Shard:
-    """The draws of one test batch, by way of drawing, and what was kept of the batch."""
+    """The draws of one test batch, by way of drawing, and what judging needs of the batch."""
 
     draws: dict[str, Draws]
-    kept: dict[str, Tensor]
+    reference: dict[str, Tensor]
 
 
 class Shards:
@@ -40,7 +40,7 @@ class Shards:
     def write(self, number: int, shard: Shard) -> None:
         buffer = io.BytesIO()
         plain = {name: draws.plain() for name, draws in shard.draws.items()}
-        torch.save({"draws": plain, "kept": shard.kept}, buffer)
+        torch.save({"draws": plain, "kept": shard.reference}, buffer)
         if self.folder is None:
             self._memory[number] = buffer.getvalue()
         else:

@@ -26,6 +26,8 @@ class TrainedMethod(Method):
             new shape of a batch takes its time to compile.
     """
 
+    network: nn.Module
+
     def __init__(
         self,
         network: nn.Module,

@@ -1,6 +1,6 @@
 """Training a VQ autoencoder, whose codes are then the data of a discrete diffusion model."""
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -32,6 +32,8 @@ class VqTraining(TrainedMethod):
         restart_until: last step with a restart.
         settings: of :class:`~jumpbench.methods.common.trained.TrainedMethod`.
     """
+
+    network: VqAutoencoder
 
     keep_samples = False
 
@@ -82,7 +84,7 @@ class VqTraining(TrainedMethod):
 
     @torch.no_grad()
     def further_artifacts(self) -> dict[str, Any]:
-        data = self.trainer.datamodule
+        data = cast(Any, self.trainer).datamodule
         weights = self.network.state_dict()
         small = torch.uint8 if self.network.codes <= 256 else torch.int16
         return {

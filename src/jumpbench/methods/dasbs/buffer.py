@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from jumpbench.methods.dasbs.bridge import Pairs
 
@@ -14,6 +14,10 @@ class PairBuffer(nn.Module):
     States are stored as bytes. Fill level and position are plain numbers: nothing is read back
     from the device.
     """
+
+    start: Tensor
+    end: Tensor
+    log_weight: Tensor
 
     def __init__(self, capacity: int, length: int) -> None:
         super().__init__()

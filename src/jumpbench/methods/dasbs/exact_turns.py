@@ -206,7 +206,7 @@ class ExactTurns:
         change = change - balanced * change.sum(1, keepdim=True) / balanced.sum(1, keepdim=True)
         factor = self.tilt(change)
         for _ in range(turns):
-            _, change = torch.func.jvp(self.turn, (balanced,), (change / factor,))
+            change = torch.func.jvp(self.turn, (balanced,), (change / factor,))[1]
             factor = self.tilt(change)
         return factor, moved
 

@@ -29,6 +29,8 @@ class Guide(nn.Module):
         corrector: network of log Phihat, whose shape the copy has; None without corrector.
     """
 
+    corrector: nn.Module | None
+
     def __init__(self, corrector: nn.Module | None) -> None:
         super().__init__()
         self.corrector = None if corrector is None else copy.deepcopy(corrector)
@@ -37,6 +39,7 @@ class Guide(nn.Module):
 
     def take(self, corrector: nn.Module) -> None:
         """Copies the weights with which a stage begins."""
+        assert self.corrector is not None
         self.corrector.load_state_dict(corrector.state_dict())
         self.constant = False
 

@@ -43,6 +43,8 @@ class Matcher(nn.Module):
         UserError: numbers out of range.
     """
 
+    buffer: PairBuffer
+
     def __init__(
         self,
         length: int,

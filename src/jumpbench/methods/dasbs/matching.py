@@ -64,14 +64,16 @@ class Matching(Protocol):
     sees_target: ClassVar[bool]
 
     def controller(
-        self, pairs: Pairs, n_times: int, end_ratios: Ratios, reference: Reference, generator
-    ) -> tuple[Tensor, Tensor, Tensor]:
+        self, pairs: Pairs, n_times: int, end_ratios: Ratios, reference: Reference,
+        generator: torch.Generator,
+    ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
         """Times (B, R), states (B, R, D) and log targets (B, R, D, N) of the controller."""
         ...
 
     def corrector(
-        self, pairs: Pairs, n_times: int, start_ratios: Ratios, reference: Reference, generator
-    ) -> Tensor:
+        self, pairs: Pairs, n_times: int, start_ratios: Ratios, reference: Reference,
+        generator: torch.Generator,
+    ) -> Tensor:  # fmt: skip
         """Log targets (B, R, D, N) of the corrector at the ends of the pairs."""
         ...
 

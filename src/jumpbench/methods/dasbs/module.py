@@ -6,7 +6,7 @@ pairs of path ends from a buffer that the averaged controller refills now and th
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -18,8 +18,13 @@ from jumpbench.methods.dasbs.matcher import Compiler, Matcher
 from jumpbench.methods.dasbs.matching import Network
 from jumpbench.methods.dasbs.probes import Moment
 from jumpbench.methods.dasbs.refusals import check_settings
-from jumpbench.methods.dasbs.sampler import Grid, Paths, mode_persistence, simulate
-from jumpbench.methods.dasbs.sources import ConstantSource, UniformSource
+from jumpbench.methods.dasbs.sampler import (
+    ControlledPaths,
+    Grid,
+    mode_persistence,
+    simulate_controlled,
+)
+from jumpbench.methods.dasbs.sources import ConstantSource, Source, UniformSource
 from jumpbench.methods.dasbs.stages import Stages
 from jumpbench.methods.unnormalised.base import TargetSampler
 from jumpbench.processes.schedules import Schedule
@@ -27,7 +32,7 @@ from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.cost import Meter, metered
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
-from jumpbench.targets.base import DiscreteTarget, Target, check_target
+from jumpbench.targets.base import DiscreteTarget, check_target
 
 
 class DASBS(TargetSampler):
@@ -57,6 +62,10 @@ class DASBS(TargetSampler):
         UserError: settings that cannot work together.
     """
 
+    controller: Matcher
+    corrector: Matcher
+    guide: Guide | None
+
     unused_parameters = True
     """A step trains one of the two networks: distributed training must look for the other's."""
 
@@ -66,7 +75,7 @@ class DASBS(TargetSampler):
         schedule: Schedule,
         controller: Callable[..., Matcher],
         corrector: Callable[..., Matcher] | None = None,
-        source: Callable[..., Target] = UniformSource,
+        source: Callable[..., Source] = UniformSource,
         n_steps: int = 200,
         start: float = 0.0,
         guided: bool = False,
@@ -89,7 +98,8 @@ class DASBS(TargetSampler):
         corrected = None if self.memoryless else self.corrector.network
         self.guide = Guide(corrected) if guided else None
         self.grid = Grid.uniform(schedule, n_steps, start)
-        self.stages = Stages(self.controller.steps, 0 if self.memoryless else self.corrector.steps)
+        corrector_steps = 0 if self.memoryless else cast(int, self.corrector.steps)
+        self.stages = Stages(self.controller.steps, corrector_steps)
         self.probes = probes
         self.curves: dict[str, float] = {}
         self._pairs: dict[str, Any] = {}  # of a process but the first, until training goes on
@@ -112,11 +122,13 @@ class DASBS(TargetSampler):
         network = self.controller.call(weights, meter)
         return network if self.guide is None else self.guide.control(network, self.target, meter)
 
-    def paths(self, n: int, generator: torch.Generator, path_weights: bool, meter: Meter) -> Paths:
+    def paths(
+        self, n: int, generator: torch.Generator, path_weights: bool, meter: Meter
+    ) -> ControlledPaths:
         """``n`` paths of the averaged controller."""
         x = self.source.sample(n, generator)
         control = self.control("average", meter)
-        return simulate(control, x, self.grid, self.reference, generator, path_weights)
+        return simulate_controlled(control, x, self.grid, self.reference, generator, path_weights)
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
         """Ends of paths; memoryless ones with E[exp(log weight)] = Z, otherwise unweighted."""
@@ -179,7 +191,11 @@ class DASBS(TargetSampler):
             else self.controller_loss(pairs, place.stage)
         )
         optimizers = self.optimizers()
-        optimizer = optimizers if self.memoryless else optimizers[int(place.in_corrector_phase)]
+        optimizer = (
+            optimizers[int(place.in_corrector_phase)]
+            if isinstance(optimizers, list)
+            else optimizers
+        )
         optimizer.zero_grad()
         self.manual_backward(loss)
         optimizer.step()

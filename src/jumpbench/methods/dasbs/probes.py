@@ -67,7 +67,7 @@ class Every:
         return step + 1 if (step + 1) % self.steps == 0 else None
 
 
-class ExactLaw:
+class ExactTotalVariation:
     """``tv`` and ``energy_tv``: total variation of the sampler's own law, and of its energies.
 
     For at most 4096 states; no sampling error.
@@ -75,9 +75,10 @@ class ExactLaw:
 
     def __call__(self, method: Any, generator: torch.Generator) -> dict[str, float]:
         target = method.target
-        truth, start = enumerate_law(target), enumerate_law(method.source).probs
-        states = truth.states.long().to(method.device)
-        truth, start = truth.probs.to(method.device), start.to(method.device)
+        enumerated = enumerate_law(target)
+        states = enumerated.states.long().to(method.device)
+        truth = enumerated.probs.to(method.device)
+        start = enumerate_law(method.source).probs.to(method.device)
         law = sampler_law(method.log_control, start, states, method.grid)
         energy = target.energy(states)
         laws = energy_laws(energy, law, energy, truth)

@@ -42,7 +42,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Paths:
+class ControlledPaths:
     """Ends and sums of B simulated paths.
 
     Attributes:
@@ -63,7 +63,7 @@ class Paths:
 
 
 @torch.no_grad()
-def simulate(
+def simulate_controlled(
     log_control: LogControl,
     x: Tensor,
     grid: Grid,
@@ -71,7 +71,7 @@ def simulate(
     generator: torch.Generator | None,
     path_weights: bool = False,
     girsanov: bool = False,
-) -> Paths:
+) -> ControlledPaths:
     """Runs the controlled process over the grid, one call ``log_control(x, t)`` per step.
 
     Site d jumps to n with probability (G/N) Phi[d, n]; where these sum to more than one, or are
@@ -97,17 +97,17 @@ def simulate(
         weights=[noise / process.n_states for noise in grid.noise],
         hooks=[hook for hook in (ratio, exponent) if hook is not None],
     )
-    return Paths(
+    return ControlledPaths(
         x,
         end,
         info.jumps / length,
         info.invalid / (length * len(grid.noise)),
-        None if ratio is None else ratio.value,
-        None if exponent is None else exponent.value,
+        None if ratio is None else torch.as_tensor(ratio.value),
+        None if exponent is None else torch.as_tensor(exponent.value),
     )
 
 
-def mode_persistence(paths: Paths, n_states: int) -> Tensor:
+def mode_persistence(paths: ControlledPaths, n_states: int) -> Tensor:
     """Whether paths that start from constant configurations end in the mode of their start; (B,).
 
     1 where the start's symbol is the most frequent one at the end, 1/k if it is one of k such.

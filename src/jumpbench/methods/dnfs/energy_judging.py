@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -85,6 +85,7 @@ class EnergyMethod(Method):
             self.n_states, data.shape, generator=generator, device=generator.device
         )
         start[: len(data) // 2] = data[: len(data) // 2]
+        assert self.kernel is not None
         x, info = self.kernel(self.law, start, self.kernel_steps, generator)
         return Draws(x, None, info.cost)
 
@@ -96,8 +97,8 @@ class EnergyMethod(Method):
 
     def further_artifacts(self) -> dict[str, Any]:
         """Of a model of couplings, (D, D) each: ``couplings``, initially ``first_couplings``."""
-        found = super().further_artifacts()
+        artifacts = super().further_artifacts()
         if hasattr(self.energy, "couplings"):
-            found["couplings"] = self.energy.couplings.detach().cpu()
-            found["first_couplings"] = self._untrained().couplings.detach()
-        return found
+            artifacts["couplings"] = cast(Tensor, self.energy.couplings).detach().cpu()
+            artifacts["first_couplings"] = cast(Tensor, self._untrained().couplings).detach()
+        return artifacts

@@ -1,6 +1,7 @@
 """Objectives for energy models p(x) ~ exp(-E(x)) on discrete states."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -61,7 +62,8 @@ class RatioMatching:
     """mean over data of sum_i sigmoid(E(x) - E(x with bit i flipped))^2 (Hyvarinen 2007)."""
 
     def __call__(self, energy: nn.Module, data: Tensor, generator: torch.Generator) -> Tensor:
-        differences = energy.neighbor_differences(data).sum(-1)  # 0 at the current symbols
+        neighbours = cast(Callable[[Tensor], Tensor], energy.neighbor_differences)
+        differences = neighbours(data).sum(-1)  # 0 at the current symbols
         return torch.sigmoid(-differences).square().sum(-1).mean()
 
 

@@ -1,7 +1,7 @@
 """An energy model and its flow sampler, trained together (EB-DNFS, section 5.2)."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from jumpbench.methods.dnfs.energy_judging import EnergyMethod
 from jumpbench.methods.dnfs.energy_losses import contrastive
 from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.dnfs.module import adamw
-from jumpbench.methods.dnfs.paths import evidence_lower_bound, simulate, time_grid
+from jumpbench.methods.dnfs.paths import evidence_lower_bound, simulate_flow, time_grid
 from jumpbench.methods.dnfs.training import FlowTraining
 from jumpbench.methods.dnfs.trajectories import trajectories
 from jumpbench.networks.letf import LeTF
@@ -95,7 +95,7 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
         return self.law
 
     def training_step(self, batch: Tensor, batch_index: int) -> None:
-        flow, model = self.optimizers()
+        flow, model = cast(list, self.optimizers())
         paths = self.learner.refresh(self.law, self.generator("paths"), self._mean)
         self._record(paths)
         for _ in range(self.refresh_every):
@@ -106,8 +106,9 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
             self._losses.append(loss.detach())
         # The energy has not changed since the roll-out, so its weights are valid.
         loss = contrastive(self.energy, batch, paths.end, paths.log_weights)
-        if hasattr(self.energy, "penalty"):
-            loss = loss + self.energy.penalty()
+        penalty = getattr(self.energy, "penalty", None)
+        if penalty is not None:
+            loss = loss + penalty()
         model.zero_grad()
         self.manual_backward(loss)
         model.step()
@@ -116,13 +117,13 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
     @torch.no_grad()
     def draw(self, batch: Tensor, generator: torch.Generator) -> dict[str, Draws]:
         times = time_grid(self.learner.n_steps, self.device)
-        paths = simulate(self.network, self.law, times, len(batch), generator)
+        paths = simulate_flow(self.network, self.law, times, len(batch), generator)
         extras = self.likelihood(batch, generator)
         if self.elbo_paths:
             extras["elbo"] = evidence_lower_bound(
                 self.network, self.law, times, batch, generator, self.elbo_paths
             )
-        if self.shown_times:
+        if self.shown_times and self.kernel is not None:
             extras["trajectories"] = trajectories(
                 self.network, self.law, times, batch, self.kernel, self.kernel_steps,
                 self.shown_times, generator,

@@ -106,12 +106,12 @@ class ExactLaw:
         self, network: nn.Module, target: DiscreteTarget, times: Tensor
     ) -> dict[str, float]:
         truth = enumerate_law(target)
-        found = sampler_law(network, target, times)
+        law = sampler_law(network, target, times)
         return {
-            "tv": float(total_variation(found.law, truth.probs)),
-            "log_z_bias": abs(found.log_z - truth.log_z),
-            "left_log_z_bias": abs(found.left_log_z - truth.log_z),
-            "log_z_gap": truth.log_z - found.mean_log_weight,
-            "left_log_z_gap": truth.log_z - found.left_mean_log_weight,
-            "exact_ess": found.ess,
+            "tv": float(total_variation(law.law, truth.probs)),
+            "log_z_bias": abs(law.log_z - truth.log_z),
+            "left_log_z_bias": abs(law.left_log_z - truth.log_z),
+            "log_z_gap": truth.log_z - law.mean_log_weight,
+            "left_log_z_gap": truth.log_z - law.left_mean_log_weight,
+            "exact_ess": law.ess,
         }

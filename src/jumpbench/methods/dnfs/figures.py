@@ -12,11 +12,11 @@ from jumpbench.methods.dnfs.trajectories import WAYS
 CURVES = ("slope_std", "integrand_std", "loss", "ess")
 
 
-def estimators(table: Any, metrics: tuple[str, ...] = CURVES):
+def estimators(table: Any, metrics: tuple[str, ...] = CURVES) -> Any:
     """Curves of the runs of all rows and columns: one panel a quantity (Figures 1, 3, 14, 15)."""
     import matplotlib.pyplot as plt
 
-    found = {}
+    curves_of = {}
     for row in table.rows:
         for column in table.columns:
             artifact = table.artifact(row, column)
@@ -24,12 +24,12 @@ def estimators(table: Any, metrics: tuple[str, ...] = CURVES):
                 name = table.row_head(row)
                 if len(table.columns) > 1:
                     name += f", {table.column_head(column)}"
-                found[name] = artifact["curves"]
-    if not found:
+                curves_of[name] = artifact["curves"]
+    if not curves_of:
         return None
     figure, axes = plt.subplots(1, len(metrics), figsize=(3.4 * len(metrics), 2.8))
     for axis, metric in zip(axes, metrics, strict=True):
-        for label, curves in found.items():
+        for label, curves in curves_of.items():
             axis.plot(curves["step"], curves[metric], label=label)
         axis.set(xlabel="steps", title=metric.replace("_", " "))
         if metric != "ess":
@@ -39,21 +39,21 @@ def estimators(table: Any, metrics: tuple[str, ...] = CURVES):
     return figure
 
 
-def trajectories(table: Any, row: str, shown: Sequence[float], edge: float = 5.0):
+def trajectories(table: Any, row: str, shown: Sequence[float], edge: float = 5.0) -> Any:
     """Points at several times of a row's paths, columns below each other (Figure 17)."""
     import matplotlib.pyplot as plt
 
-    found = {column: table.artifact(row, column) for column in table.columns}
-    found = {column: a["path_points"] for column, a in found.items() if a and "path_points" in a}
-    if not found:
+    paths = {column: table.artifact(row, column) for column in table.columns}
+    paths = {column: a["path_points"] for column, a in paths.items() if a and "path_points" in a}
+    if not paths:
         return None
-    lines = [(column, way) for column in found for way in range(len(WAYS))]
+    lines = [(column, way) for column in paths for way in range(len(WAYS))]
     figure, axes = plt.subplots(
         len(lines), len(shown), figsize=(1.3 * len(shown) + 0.6, 1.3 * len(lines)), squeeze=False,
         layout="constrained",
     )  # fmt: skip
     for panels, (column, way) in zip(axes, lines, strict=True):
-        for axis, t, at in zip(panels, shown, found[column][:, way].unbind(1), strict=True):
+        for axis, t, at in zip(panels, shown, paths[column][:, way].unbind(1), strict=True):
             axis.scatter(*at.T, s=1, alpha=0.3)
             axis.set(xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[])
             if (column, way) == lines[0]:
@@ -62,20 +62,20 @@ def trajectories(table: Any, row: str, shown: Sequence[float], edge: float = 5.0
     return figure
 
 
-def points(table: Any, edge: float = 5.0):
+def points(table: Any, edge: float = 5.0) -> Any:
     """Samples of the plane beside data (Figures 4, 6, 11, 16): panels of methods by columns of the
     table, the more of them across."""
     import matplotlib.pyplot as plt
 
-    found = {}
+    clouds = {}
     for row in table.rows:
         for column in table.columns:
             artifact = table.artifact(row, column)
             if artifact and "points" in artifact:
-                found[row, column] = artifact
-    if not found:
+                clouds[row, column] = artifact
+    if not clouds:
         return None
-    rows, columns = (list(dict.fromkeys(key[i] for key in found)) for i in (0, 1))
+    rows, columns = (list(dict.fromkeys(key[i] for key in clouds)) for i in (0, 1))
     names = ["data", *rows]
     down, across = sorted((len(names), len(columns)))
     figure, axes = plt.subplots(down, across, figsize=(2 * across, 2 * down), squeeze=False)
@@ -84,7 +84,7 @@ def points(table: Any, edge: float = 5.0):
         for i, name in enumerate(names):
             axis = axes[i][j]
             key = "data_points" if i == 0 else "points"
-            artifact = found.get((rows[0] if i == 0 else name, column))
+            artifact = clouds.get((rows[0] if i == 0 else name, column))
             if artifact is not None:
                 axis.scatter(*artifact[key].T, s=1, alpha=0.3)
             axis.set(xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[], aspect="equal")
@@ -94,7 +94,7 @@ def points(table: Any, edge: float = 5.0):
     return figure
 
 
-def couplings(table: Any, row: str, column: str):
+def couplings(table: Any, row: str, column: str) -> Any:
     """The true, the initial and the learnt coupling matrix in one scale of colours (Figure 7).
 
     The column's variable ``sigma`` is the true coupling.
@@ -117,7 +117,7 @@ def couplings(table: Any, row: str, column: str):
     return figure
 
 
-def energies(table: Any, rows: list[str] | None = None, reference: str | None = None):
+def energies(table: Any, rows: list[str] | None = None, reference: str | None = None) -> Any:
     """Histograms of log rho of every row's samples, unweighted, a panel a column (Figs. 5, 13).
 
     Args:
@@ -126,7 +126,7 @@ def energies(table: Any, rows: list[str] | None = None, reference: str | None = 
     """
     import matplotlib.pyplot as plt
 
-    found = {
+    samples = {
         column: {
             row: artifact["log_prob"]
             for row in (rows or table.rows)
@@ -134,13 +134,13 @@ def energies(table: Any, rows: list[str] | None = None, reference: str | None = 
         }
         for column in table.columns
     }
-    found = {column: by_row for column, by_row in found.items() if by_row}
-    if not found:
+    samples = {column: by_row for column, by_row in samples.items() if by_row}
+    if not samples:
         return None
     figure, axes = plt.subplots(
-        1, len(found), figsize=(4.6 * len(found), 3.2), squeeze=False, layout="constrained"
+        1, len(samples), figsize=(4.6 * len(samples), 3.2), squeeze=False, layout="constrained"
     )
-    for axis, (column, by_row) in zip(axes[0], found.items(), strict=True):
+    for axis, (column, by_row) in zip(axes[0], samples.items(), strict=True):
         every = torch.cat(list(by_row.values()))
         bins = torch.linspace(float(every.min()), float(every.max()) + 1e-6, 41).tolist()
         for row, values in by_row.items():
@@ -148,7 +148,7 @@ def energies(table: Any, rows: list[str] | None = None, reference: str | None = 
             look = {"color": "lightgrey"} if filled else {"histtype": "step", "lw": 1.3}
             look |= {"label": table.row_head(row), "zorder": -int(filled)}
             axis.hist(values.numpy(), bins, density=True, **look)
-        axis.set(xlabel="log rho", title=table.column_head(column) if len(found) > 1 else "")
+        axis.set(xlabel="log rho", title=table.column_head(column) if len(samples) > 1 else "")
     axes[0][0].set_ylabel("density")
     axes[0][0].legend(fontsize=7, frameon=False)
     return figure

@@ -5,22 +5,23 @@ of an energy model whose law changes under it.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
 from jumpbench.methods.dnfs.estimates import Estimate, control_variate
-from jumpbench.methods.dnfs.paths import Paths, simulate, time_grid
+from jumpbench.methods.dnfs.paths import FlowPaths, simulate_flow, time_grid
 from jumpbench.methods.dnfs.store import Store
 from jumpbench.samplers.annealed_jumps import Point
 from jumpbench.samplers.annealed_path import Slope, control_integrand, flux_of, slope_of
 from jumpbench.samplers.cost import Meter, table_evaluations
 from jumpbench.targets.base import DiscreteTarget
+from jumpbench.targets.graphs import GraphLaw
 
 
-class FreeEnergy(Protocol):
+class FreeEnergyDerivative(Protocol):
     """F(t) with dF/dt = -d/dt log Z_t, as LEAPS learns it."""
 
     def derivative(self, t: Tensor) -> Tensor: ...
@@ -57,7 +58,7 @@ class Learner:
         batch_size: int = 128,
         clamp: float | None = 5.0,
         estimate: Estimate = control_variate,
-        free_energy: FreeEnergy | None = None,
+        free_energy: FreeEnergyDerivative | None = None,
         keep_slopes: bool = False,
     ) -> None:
         if min(n_steps, chains, stored, batch_size) < 1:
@@ -78,24 +79,25 @@ class Learner:
         target: DiscreteTarget,
         generator: torch.Generator,
         reduce: Callable[[Tensor], Tensor] = lambda estimate: estimate,
-    ) -> Paths:
+    ) -> FlowPaths:
         """Simulate, estimate d/dt log Z_t with the parameters that simulated, and store.
 
         ``reduce`` averages the estimate over processes.
         """
-        laws = len(target) if hasattr(target, "rows") and len(target) > 1 else 0
+        several = cast(GraphLaw, target) if hasattr(target, "rows") else None
+        laws = len(several) if several is not None and len(several) > 1 else 0
         if laws and self.chains % laws:
             raise UserError(f"{self.chains} chains cannot be shared out over {laws} laws")
         device = generator.device
         each = target
-        if laws:
-            each = target.rows(self._law_of(torch.arange(self.chains, device=device), laws))
+        if several is not None and laws:
+            each = several.rows(self._law_of(torch.arange(self.chains, device=device), laws))
         points: list[Slope] = []
 
         def keep(point: Point) -> None:
             points.append(point.slope)
 
-        paths = simulate(
+        paths = simulate_flow(
             self.network, each, time_grid(self.n_steps, device), self.chains, generator,
             self.clamp, keep_path=True, hook=keep if self.store.keep_slopes else None,
         )  # fmt: skip
@@ -114,11 +116,12 @@ class Learner:
         slot, point, chain = self.store.draw(self.batch_size, generator)
         x = self.store.tensors["states"][slot, point, chain].long()
         t = point / self.n_steps
+        assert self.target is not None, "refresh comes first"
         target, derivative = self.target, self.store.tensors["derivative"]
         if self._laws:
             law = self._law_of(chain, derivative.shape[-1])
             wanted = derivative[slot, point, law]
-            target = target.rows(slot * derivative.shape[-1] + law)
+            target = cast(GraphLaw, target).rows(slot * derivative.shape[-1] + law)
         else:  # one law: all entries by the newest estimate
             wanted = derivative[self.store.newest, point, 0]
         flux = flux_of(self.network, target, x, t)
@@ -161,7 +164,7 @@ class Learner:
         self.store.restore(plain["store"], device)
         self.meter.network = int(plain["spent"]["network"])
         self.meter.energy = int(plain["spent"]["energy"])
-        self._laws = [target.restored(law).to(device) for law in plain["laws"]]
+        self._laws = [cast(GraphLaw, target).restored(law).to(device) for law in plain["laws"]]
         self.target = target
         if self._laws:
             self.target = self._laws[0].joined(self._laws[1:])

@@ -8,13 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.normaliser import Normaliser
+from jumpbench.evaluations.normaliser import NormaliserEvaluation
 from jumpbench.methods.common.base import Builder
 from jumpbench.methods.dnfs.estimates import Estimate, control_variate
 from jumpbench.methods.dnfs.learner import Learner
-from jumpbench.methods.dnfs.paths import simulate, time_grid
+from jumpbench.methods.dnfs.paths import simulate_flow, time_grid
 from jumpbench.methods.dnfs.training import FlowTraining
 from jumpbench.methods.unnormalised.base import NetworkSampler, Optimizer
+from jumpbench.networks.free_energy import FreeEnergy
 from jumpbench.networks.letf import LeTF
 from jumpbench.samplers.annealed_jumps import Moves
 from jumpbench.samplers.annealed_path import check_positive
@@ -59,6 +60,8 @@ class DNFS(FlowTraining, NetworkSampler):
         UserError: counts below one, a target that is not positive or finite.
     """
 
+    flow: nn.Module
+
     def __init__(
         self,
         target: DiscreteTarget,
@@ -71,7 +74,7 @@ class DNFS(FlowTraining, NetworkSampler):
         clamp: float | None = 5.0,
         estimate: Estimate = control_variate,
         keep_slopes: bool = False,
-        free_energy: Builder | None = None,
+        free_energy: Callable[..., FreeEnergy] | None = None,
         refresh_every: int = 100,
         n_steps_test: int | None = None,
         moves: Moves | None = None,
@@ -83,7 +86,7 @@ class DNFS(FlowTraining, NetworkSampler):
         **kwargs: Any,
     ) -> None:
         super().__init__(
-            target=target, optimizer=optimizer, evaluation=evaluation or Normaliser(),
+            target=target, optimizer=optimizer, evaluation=evaluation or NormaliserEvaluation(),
             chains_per_batch=chains_per_batch, **kwargs,
         )  # fmt: skip
         self.network = self.build(network, "network", **self.sizes)
@@ -146,7 +149,7 @@ class DNFS(FlowTraining, NetworkSampler):
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
         times = time_grid(self.n_steps_test, self.device)
-        paths = simulate(self.flow, self.target, times, n, generator, moves=self.moves)
+        paths = simulate_flow(self.flow, self.target, times, n, generator, moves=self.moves)
         extras = {"left_log_weights": paths.left_log_weights, "target_log_prob": paths.log_prob}
         return Draws(paths.end, paths.log_weights, paths.cost, extras)
 

@@ -35,7 +35,7 @@ def time_grid(n_steps: int, device: torch.device | str | None = None) -> Tensor:
 
 
 @dataclass
-class Paths:
+class FlowPaths:
     """Trajectories on a grid of K + 1 times.
 
     Attributes:
@@ -63,7 +63,7 @@ class Paths:
         return self.states[-1]
 
 
-def simulate(
+def simulate_flow(
     network: nn.Module,
     target: DiscreteTarget,
     times: Tensor,
@@ -73,7 +73,7 @@ def simulate(
     keep_path: bool = False,
     moves: Moves | None = None,
     hook: PointHook | None = None,
-) -> Paths:
+) -> FlowPaths:
     """n Euler trajectories from the uniform law (Algorithm 2), one network pass a grid point.
 
     The weights use unclamped ratios: E[exp(w)] tends to Z as the steps shrink, whatever the rates;
@@ -102,7 +102,7 @@ def simulate(
         TRAPEZOIDAL, (note,) if hook is None else (note, hook),
     )  # fmt: skip
     left = path_sum(rollout.integrands, times, LEFT_END)
-    return Paths(
+    return FlowPaths(
         rollout.states, log_probs[-1], torch.stack(slopes), torch.stack(clamped), left,
         rollout.log_weights if moves is None else left, rollout.cost,
     )  # fmt: skip
@@ -119,7 +119,7 @@ def sample(
 ) -> tuple[Tensor, Cost]:
     """Ends (n, D) of Euler trajectories without weights: K network passes, no energies.
 
-    As :func:`simulate` draws, number for number.
+    As :func:`simulate_flow` draws, number for number.
 
     Raises:
         ValueError: the network gave NaN.
@@ -140,11 +140,7 @@ def sample(
 
 @torch.no_grad()
 def reverse_weights(
-    network: nn.Module,
-    target: DiscreteTarget,
-    times: Tensor,
-    x: Tensor,
-    generator: torch.Generator,
+    network: nn.Module, target: DiscreteTarget, times: Tensor, x: Tensor, generator: torch.Generator
 ) -> Tensor:
     """Integral of xi along trajectories from ``x`` (B, D) at t = 1 down to 0; float64 (B,).
 

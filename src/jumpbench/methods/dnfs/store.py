@@ -44,10 +44,10 @@ class Store:
                 for name in Slope._fields
             }
         for name, value in entries.items():
-            kept = self.tensors.get(name)
-            if kept is None:
-                kept = self.tensors[name] = value.new_zeros((self.slots, *value.shape))
-            kept[slot] = value
+            ring = self.tensors.get(name)
+            if ring is None:
+                ring = self.tensors[name] = value.new_zeros((self.slots, *value.shape))
+            ring[slot] = value
         self.count += 1
         self._order = self._order[:0]
 

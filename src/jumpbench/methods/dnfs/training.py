@@ -1,7 +1,7 @@
 """Steps of a flow sampler's learner inside Lightning: roll-outs, losses, curves, checkpoints."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -9,7 +9,7 @@ from torch import Tensor
 from jumpbench.errors import UserError
 from jumpbench.methods.common.base import Method
 from jumpbench.methods.dnfs.learner import Learner
-from jumpbench.methods.dnfs.paths import Paths
+from jumpbench.methods.dnfs.paths import FlowPaths
 from jumpbench.samplers.weights import effective_sample_size
 from jumpbench.targets.base import DiscreteTarget
 
@@ -58,7 +58,7 @@ class FlowTraining(Method, ABC):
             self.learner.restore(self._stored, self.kind(), self.device)
             self._stored = None
 
-    def training_step(self, batch: Any, batch_index: int) -> Tensor:
+    def training_step(self, batch: Any, batch_index: int) -> Tensor | None:
         if self.global_step % self.refresh_every == 0:
             laws = self.laws(batch)
             self._record(self.learner.refresh(laws, self.generator("paths"), self._mean))
@@ -70,9 +70,9 @@ class FlowTraining(Method, ABC):
         """Over processes, whose trajectories differ; laws of their own are not averaged."""
         if self.trainer.world_size == 1 or estimate.shape[-1] > 1:
             return estimate
-        return self.all_gather(estimate).mean(0)
+        return cast(Tensor, self.all_gather(estimate)).mean(0)
 
-    def _record(self, paths: Paths) -> None:
+    def _record(self, paths: FlowPaths) -> None:
         none_yet = not self._losses
         losses = paths.slopes.new_tensor([torch.nan]) if none_yet else torch.stack(self._losses)
         self._losses = []
@@ -114,6 +114,6 @@ class FlowTraining(Method, ABC):
 
     def restore_own(self, state: dict[str, Any]) -> None:
         super().restore_own(state)
-        kept = state["flow"]
-        self._stored, self.curves = kept["learner"], kept["curves"]
-        self._losses = [torch.tensor(loss, device=self.device) for loss in kept["losses"]]
+        flow = state["flow"]
+        self._stored, self.curves = flow["learner"], flow["curves"]
+        self._losses = [torch.tensor(loss, device=self.device) for loss in flow["losses"]]

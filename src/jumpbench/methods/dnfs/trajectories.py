@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from jumpbench.errors import UserError
-from jumpbench.methods.dnfs.paths import reverse_paths, simulate
+from jumpbench.methods.dnfs.paths import reverse_paths, simulate_flow
 from jumpbench.samplers.annealed_path import PathLaw
 from jumpbench.samplers.chain import Kernel
 from jumpbench.targets.base import DiscreteTarget
@@ -37,7 +37,7 @@ def trajectories(
     if not all(0 <= t <= 1 for t in shown) or sorted(set(shown)) != list(shown):
         raise UserError(f"shown_times must increase within 0..1, not {list(shown)}")
     at = [round(t * (len(times) - 1)) for t in shown]
-    forward = simulate(network, target, times, len(data), generator, keep_path=True).states[at]
+    forward = simulate_flow(network, target, times, len(data), generator, keep_path=True).states[at]
     backward = reverse_paths(network, target, times, data, generator, keep_path=True)[1][at]
     x, chains = forward[0], []
     for t in shown:

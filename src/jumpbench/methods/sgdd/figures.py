@@ -12,12 +12,12 @@ def heatmaps(table: Any, rows: list[str] | None = None, truth: str = "true poste
     import matplotlib.pyplot as plt
 
     names = [name for name in table.rows if rows is None or name in rows]
-    found = {(r, c): table.artifact(r, c) for r in names for c in table.columns}
-    truths = {c: a["truth"] for (_, c), a in found.items() if a is not None}
+    artifacts = {(r, c): table.artifact(r, c) for r in names for c in table.columns}
+    truths = {c: a["truth"] for (_, c), a in artifacts.items() if a is not None}
     if not truths:
         return None
     laws = {(truth, column): law for column, law in truths.items()}
-    laws |= {place: a["sampled"] for place, a in found.items() if a is not None}
+    laws |= {place: a["sampled"] for place, a in artifacts.items() if a is not None}
     scale = max(float(law.max()) for law in truths.values())
     labels = [truth, *(name for name in names if any((name, c) in laws for c in truths))]
     figure, axes = plt.subplots(

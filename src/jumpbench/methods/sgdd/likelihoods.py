@@ -182,7 +182,9 @@ class SiteLikelihood(Likelihood):
         self._first = torch.arange(length, dtype=integer) * self.n_states
 
     @classmethod
-    def infill(cls, observed: Tensor, mask: Tensor, n_states: int, sigma: float):
+    def infill(
+        cls, observed: Tensor, mask: Tensor, n_states: int, sigma: float
+    ) -> "SiteLikelihood":
         """-(number of observed sites that differ) / sigma.
 
         ``observed`` is (D,) or (B, D) and ``mask``, True at observed sites, broadcasts to it.

@@ -7,7 +7,7 @@ steps end and one denoising draw removes the rest.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -108,11 +108,11 @@ class Prior(nn.Module, ABC):
             n_chains, self.length, generator=generator, device=generator.device
         )
 
-    def reverse_steps(self, times: Sequence[float]) -> list[Transition]:
+    def reverse_steps(self, times: Sequence[float]) -> Sequence[Transition]:
         """One-step moves of the unconditional sampler, from each time to the next."""
         return [Stepper(self, times[k : k + 2], denoise=False) for k in range(len(times) - 1)]
 
-    def denoisers(self, times: Sequence[float], n_steps: int) -> list[Transition]:
+    def denoisers(self, times: Sequence[float], n_steps: int) -> Sequence[Transition]:
         """Partial reverse diffusion to a clean state from each of ``times``.
 
         ``n_steps`` reverse steps on a linear grid from t to ``CLEAN``, then one denoising draw
@@ -190,7 +190,7 @@ class ScorePrior(Prior):
         length: int,
         max_batch: int | None = None,
         gradient: bool = False,
-        **options,
+        **options: Any,
     ) -> None:
         super().__init__(process, length, **options)
         self.score_function = score_function

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,7 +22,7 @@ class ProductPrior(Prior):
         ValueError: ``law`` is not a vector of positive numbers.
     """
 
-    def __init__(self, law: Tensor | Sequence[float], length: int, **options) -> None:
+    def __init__(self, law: Tensor | Sequence[float], length: int, **options: Any) -> None:
         law = torch.as_tensor(law, dtype=torch.float64)
         if law.ndim != 1 or not bool((law > 0).all()):
             raise ValueError("the law of a product prior is a vector (N,) of positive numbers")
@@ -53,11 +54,11 @@ class ProductPrior(Prior):
             matrix = self.step_matrix(t, s) @ matrix
         return matrix
 
-    def reverse_steps(self, times: Sequence[float]) -> list[Transition]:
+    def reverse_steps(self, times: Sequence[float]) -> Sequence[Transition]:
         matrices = torch.stack([self.step_matrix(t, s) for t, s in pairwise(times)])
         return SiteKernel.stack(matrices, network_calls=1)
 
-    def denoisers(self, times: Sequence[float], n_steps: int) -> list[Transition]:
+    def denoisers(self, times: Sequence[float], n_steps: int) -> Sequence[Transition]:
         grids = [clean_grid(t, n_steps) for t in times]
         matrices = torch.stack([self.clean_matrix(grid) for grid in grids])
         kernels = SiteKernel.stack(matrices)

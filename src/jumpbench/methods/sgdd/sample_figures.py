@@ -32,23 +32,23 @@ def reconstructions(
     """
     import matplotlib.pyplot as plt
 
-    found = {
+    artifacts = {
         (row, column): artifact
         for row in (rows or table.rows)
         for column in (columns or table.columns)
         if (artifact := table.artifact(row, column)) is not None and "truth" in artifact
     }
-    columns = [c for c in table.columns if any(c == column for _, column in found)]
+    columns = [c for c in table.columns if any(c == column for _, column in artifacts)]
     if not columns:
         return None
-    lines = {c: [row for row, column in found if column == c] for c in columns}
+    lines = {c: [row for row, column in artifacts if column == c] for c in columns}
     deepest = 1 + max(map(len, lines.values()))
     figure, axes = plt.subplots(
         1, len(columns), figsize=(0.55 * count * len(columns) + 1, 0.55 * deepest + 0.4),
         squeeze=False, layout="constrained",
     )  # fmt: skip
     for axis, column in zip(axes[0], columns, strict=True):
-        shown = [found[row, column] for row in lines[column]]
+        shown = [artifacts[row, column] for row in lines[column]]
         parts = [as_images(shown[0]["truth"])[:count]]
         parts += [as_images(a.get("images", a["samples"]))[:count] for a in shown]
         _page(axis, torch.cat(parts), len(parts[0]), ["truth", *map(table.row_head, lines[column])])
@@ -65,18 +65,19 @@ def gibbs_iterations(table: Any, row: str, column: str, count: int = 2, steps: i
     if artifact is None or "path" not in artifact:
         return None
     path = artifact["path"][:count]  # (B, K, 2, D), x before z
-    kept = torch.linspace(0, path.shape[1] - 1, min(steps, path.shape[1])).round().long().unique()
+    last = path.shape[1] - 1
+    iterations = torch.linspace(0, last, min(steps, last + 1)).round().long().unique()
     lines, names = [], []
     for b, chain in enumerate(path):
         for which, name in ((1, "z"), (0, "x")):
             truth = artifact["truth"][b : b + 1]
-            lines.append(as_images(torch.cat([truth, chain[kept, which]])))
+            lines.append(as_images(torch.cat([truth, chain[iterations, which]])))
             names.append(f"{name}, chain {b + 1}")
-    width = len(kept) + 1
+    width = len(iterations) + 1
     figure, axis = plt.subplots(figsize=(0.6 * width + 1, 0.6 * len(lines) + 0.4))
     side = lines[0].shape[-1] + 1
     _page(axis, torch.cat(lines), width, names)
-    ticks = ["truth", *(f"k={int(k) + 1}" for k in kept)]
+    ticks = ["truth", *(f"k={int(k) + 1}" for k in iterations)]
     axis.set_xticks([side * (i + 0.5) - 1 for i in range(width)], ticks, fontsize=7)
     return figure
 
@@ -109,19 +110,19 @@ def piano_rolls(table: Any, rows: Sequence[str] | None = None, songs: int = 2) -
     """
     import matplotlib.pyplot as plt
 
-    found = [
+    rolls = [
         (row, column, artifact)
         for column in table.columns
         for row in (rows or table.rows)
         if (artifact := table.artifact(row, column)) is not None and "truth" in artifact
     ]
-    if not found:
+    if not rolls:
         return None
     figure, axes = plt.subplots(
-        len(found), songs, figsize=(4.2 * songs, 1.3 * len(found)),
+        len(rolls), songs, figsize=(4.2 * songs, 1.3 * len(rolls)),
         squeeze=False, layout="constrained", sharex=True,
     )  # fmt: skip
-    for line, (row, column, artifact) in zip(axes, found, strict=True):
+    for line, (row, column, artifact) in zip(axes, rolls, strict=True):
         line[0].set_ylabel(f"{table.row_head(row)}\n{table.column_head(column)}", fontsize=7)
         for axis, sample, truth in zip(line, artifact["samples"], artifact["truth"], strict=False):
             for notes, style in ((truth, {"color": "0.7", "lw": 3}), (sample, {"color": "C0"})):

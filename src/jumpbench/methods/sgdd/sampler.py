@@ -96,5 +96,6 @@ class SplitGibbs:
             z if self.return_z else x,
             Cost(calls, evaluations, calls + steps),
             sum(denoiser.counted_calls for denoiser in denoisers),
+            sequential=None,
             **extras,
         )

@@ -37,6 +37,8 @@ class LatentLoss(nn.Module):
     N * ``entropy`` against the self-normalised first term. The value is no likelihood.
     """
 
+    baseline: Tensor
+
     needs_objects = True
 
     def __init__(self, samples: int = 10, entropy: float = 0.05, memory: float = 0.995) -> None:

@@ -21,6 +21,8 @@ from jumpbench.methods.symmetric_diffusers.losses import (
 )
 from jumpbench.methods.symmetric_diffusers.sampler import Decoder, Greedy
 from jumpbench.methods.symmetric_diffusers.transitions import Transitions, WholeTrajectories
+from jumpbench.networks.permutation_transformer import PermutationTransformer
+from jumpbench.networks.tour_transformer import TourTransformer
 from jumpbench.processes.permutations import apply, compose, identity
 from jumpbench.processes.shuffles import Shuffle
 from jumpbench.samplers.cost import Meter
@@ -48,11 +50,13 @@ class SymmetricDiffuser(TrainedMethod):
         loss: of the scores of those steps.
         fixed: positions at the front that are never shuffled (1 for tours).
         compile: compile the network (CUDA graphs on a GPU); batches must keep their shape.
-        evaluation: such as :class:`~jumpbench.evaluations.lists.ListScores`.
+        evaluation: such as :class:`~jumpbench.evaluations.lists.ListEvaluation`.
 
     Raises:
         UserError: a schedule that does not start at 0 or does not increase.
     """
+
+    network: PermutationTransformer | TourTransformer
 
     def __init__(
         self,
@@ -90,7 +94,8 @@ class SymmetricDiffuser(TrainedMethod):
             self._score = torch.compile(self.score_states, mode=mode, fullgraph=True)
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
-        moved = self.draw_transitions(*batch["order"].shape, self.generator("shuffle"))
+        lists, n = batch["order"].shape
+        moved = self.draw_transitions(lists, n, self.generator("shuffle"))
         # X_t = ordered[later] = presented[order[later]]: objects are encoded in the list as
         # presented, once, and only their encodings are permuted.
         places = compose(batch["order"].expand_as(moved.later), moved.later)
@@ -127,8 +132,8 @@ class SymmetricDiffuser(TrainedMethod):
         return transition_distances(between, moved.earlier, moved.later).flatten(0, 1)
 
     def validation_step(self, batch: Batch, batch_index: int) -> None:
-        found = self.decode(batch, Greedy(), self.generator("valid"))[:, 0]
-        right = 100.0 * (found == batch["order"]).all(-1)
+        predicted = self.decode(batch, Greedy(), self.generator("valid"))[:, 0]
+        right = 100.0 * (predicted == batch["order"]).all(-1)
         self.log("valid/accuracy", right.mean(), batch_size=len(right), sync_dist=True)
 
     def draw(self, batch: Batch, generator: torch.Generator) -> dict[str, Draws]:

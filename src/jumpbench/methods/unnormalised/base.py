@@ -37,6 +37,8 @@ class TargetSampler(Method):
             start without checkpoint.
     """
 
+    target: DiscreteTarget
+
     def __init__(
         self,
         target: DiscreteTarget,

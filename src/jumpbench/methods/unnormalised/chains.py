@@ -1,7 +1,7 @@
 """Markov chains as methods: rows of MCMC beside learned samplers."""
 
 import time
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -14,6 +14,7 @@ from jumpbench.samplers.diagnostics import integrated_autocorrelation_time, spli
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
 from jumpbench.targets.base import DiscreteTarget, check_target, random_states
+from jumpbench.targets.lattice import LatticeTarget
 
 
 class Chains(TargetSampler):
@@ -94,9 +95,9 @@ class Chains(TargetSampler):
             moves += self.burn_in
             if not self.burn_in:
                 break
-        _, kept, spent = self.collect(x, self.spacing, generator)
+        _, samples, spent = self.collect(x, self.spacing, generator)
         moves += self.collections * self.spacing
-        return self.ensemble(kept, cost + spent, {"moves_per_chain": float(moves)})
+        return self.ensemble(samples, cost + spent, {"moves_per_chain": float(moves)})
 
     def _has_room(self, n: int, moves: int, cost: Cost, seconds: float) -> bool:
         """Whether ``n`` chains that made ``moves`` at ``cost`` may repeat their burn-in."""
@@ -123,17 +124,17 @@ class Chains(TargetSampler):
         self, x: Tensor, spacing: int, generator: torch.Generator
     ) -> tuple[Tensor, Tensor, Cost]:
         """The last states, the kept ones (B, collections, D), and the cost per chain."""
-        kept, cost = [], Cost()
+        samples, cost = [], Cost()
         for _ in range(self.collections):
             x, spent = self.go_on(x, spacing, generator)
             cost += spent
-            kept.append(x)
-        return x, torch.stack(kept, 1), cost
+            samples.append(x)
+        return x, torch.stack(samples, 1), cost
 
-    def ensemble(self, kept: Tensor, cost: Cost, values: dict[str, float]) -> Draws:
+    def ensemble(self, chains: Tensor, cost: Cost, values: dict[str, float]) -> Draws:
         """Draws of one ensemble (B, collections, D); a chain's samples share its cost."""
-        samples = kept.flatten(0, 1)
-        values = values | diagnostics(self.target, kept)
+        samples = chains.flatten(0, 1)
+        values = values | diagnostics(self.target, chains)
         extras = {
             name: torch.full((len(samples),), value, dtype=torch.float64)
             for name, value in values.items()
@@ -144,7 +145,7 @@ class Chains(TargetSampler):
 def summaries(target: DiscreteTarget, x: Tensor) -> Tensor:
     """Energy and share of the majority of each configuration, and of symbol 0; (3, ...)."""
     shares = torch.stack([(x == n).double().mean(-1) for n in range(target.n_states)])
-    return torch.stack((target.energy(x).double(), shares.amax(0), shares[0]))
+    return torch.stack((cast(LatticeTarget, target).energy(x).double(), shares.amax(0), shares[0]))
 
 
 def diagnostics(target: DiscreteTarget, samples: Tensor) -> dict[str, float]:

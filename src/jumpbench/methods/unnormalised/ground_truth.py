@@ -78,10 +78,10 @@ class GroundTruth(Chains):
         moves = self.burn_in
         for rounds in range(1, self.max_rounds + 1):
             spacing = self.spacing * 2 ** (rounds - 1)
-            x, kept, spent = self.collect(x, spacing, generator)
+            x, samples, spent = self.collect(x, spacing, generator)
             cost += spent
             moves += self.collections * spacing
-            now = diagnostics(self.target, kept)
+            now = diagnostics(self.target, samples)
             converged = now["rhat"] <= self.max_rhat and now["tau"] <= self.max_tau
             if converged:
                 break
@@ -93,7 +93,7 @@ class GroundTruth(Chains):
             )
         values = {"moves_per_chain": moves, "spacing": spacing, "rounds": rounds}
         values = {name: float(value) for name, value in values.items()}
-        return self.ensemble(kept, cost, values | {"converged": float(converged)})
+        return self.ensemble(samples, cost, values | {"converged": float(converged)})
 
 
 def exact_kernel(target: DiscreteTarget) -> Kernel:
@@ -111,4 +111,4 @@ def exact_kernel(target: DiscreteTarget) -> Kernel:
                 "many to enumerate; without true samples: evaluation=target needs.ground_truth=null"
             ) from None
         return EnumeratedDraws()
-    return SwendsenWang()
+    return cast(Kernel, SwendsenWang())

@@ -1,7 +1,8 @@
 """LEAPS: an annealed jump process fitted by its Kolmogorov residual."""
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -66,10 +67,15 @@ class LEAPS(NetworkSampler):
         kwargs: of :class:`NetworkSampler`.
     """
 
+    stored: Tensor
+    stored_times: Tensor
+    stored_lengths: Tensor
+    free_energy: FreeEnergy
+
     def __init__(
         self,
         network: Builder,
-        free_energy: Builder = FreeEnergy,
+        free_energy: Callable[..., FreeEnergy] = FreeEnergy,
         n_steps: int = 125,
         n_chains: int = 200,
         batch_size: int = 400,
@@ -134,7 +140,7 @@ class LEAPS(NetworkSampler):
         flips = self.target.n_states == 2
         kernel: Kernel
         if is_lattice(self.target):
-            kernel = LatticeMetropolis(current=not flips)
+            kernel = cast(Kernel, LatticeMetropolis(current=not flips))
         else:
             kernel = OtherSymbolMetropolis() if flips else SingleSiteMetropolis()
         return KernelMoves(kernel, n_proposals)

@@ -34,6 +34,10 @@ class MDNS(NetworkSampler):
         kwargs: of :class:`NetworkSampler`.
     """
 
+    network: nn.Module
+    stored: Tensor
+    stored_log_weights: Tensor
+
     def __init__(
         self,
         network: Builder,
@@ -105,7 +109,7 @@ class MDNS(NetworkSampler):
         self.log_dict({"train/loss": loss, "train/ess": 1 / weights.square().mean()})
         return loss
 
-    def optimizer_step(self, *args, **kwargs) -> None:
+    def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
         # Here and not in a batch hook: checkpoints are written before the module's batch hook.
         super().optimizer_step(*args, **kwargs)
         self.average.update(self.network)

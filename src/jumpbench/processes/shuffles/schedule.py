@@ -29,10 +29,7 @@ def choose_steps(n: int, distance: float = 0.005) -> int:
 
 
 def choose_schedule(
-    n: int,
-    distance: float = 0.005,
-    first: float = 0.5,
-    gap: float = 0.3,
+    n: int, distance: float = 0.005, first: float = 0.5, gap: float = 0.3
 ) -> list[int]:
     """Denoising schedule ``[0, t_1, ..., T]`` for n objects.
 

@@ -27,11 +27,7 @@ class Wolff:
 
     @torch.no_grad()
     def __call__(
-        self,
-        target: LatticeTarget,
-        x: Tensor,
-        steps: int,
-        generator: torch.Generator | None = None,
+        self, target: LatticeTarget, x: Tensor, steps: int, generator: torch.Generator | None = None
     ) -> tuple[Tensor, ChainInfo]:
         probability = bond_probability(target)
         field = cluster_field(target, x.device)

@@ -28,11 +28,7 @@ class LatticeMetropolis:
 
     @torch.no_grad()
     def __call__(
-        self,
-        target: LatticeTarget,
-        x: Tensor,
-        steps: int,
-        generator: torch.Generator | None = None,
+        self, target: LatticeTarget, x: Tensor, steps: int, generator: torch.Generator | None = None
     ) -> tuple[Tensor, ChainInfo]:
         batch, length = x.shape
         n = target.n_states

@@ -7,7 +7,7 @@ import torch
 from lightning import Callback
 
 from jumpbench.data.sorting import SortScalars
-from jumpbench.evaluations.lists import ListScores
+from jumpbench.evaluations.lists import ListEvaluation
 from jumpbench.methods.symmetric_diffusers.baselines.diffsort import (
     DiffSort,
     block_loss,
@@ -26,7 +26,7 @@ def method(**options):
     with torch.no_grad():
         network.head[-1].weight.neg_()
     optimizer = partial(torch.optim.AdamW, lr=5e-3)
-    return DiffSort(network, 10.0, optimizer, evaluation=ListScores(), **options)
+    return DiffSort(network, 10.0, optimizer, evaluation=ListEvaluation(), **options)
 
 
 @pytest.mark.parametrize("options", [{}, {"hard_weight": 1.0, "comparators": bitonic}])

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 
 from jumpbench.data.lists import ListData, shuffles, take_rows
-from jumpbench.evaluations.lists import ListScores
+from jumpbench.evaluations.lists import ListEvaluation
 from jumpbench.methods.symmetric_diffusers.baselines.gumbel_sinkhorn import (
     GumbelSinkhorn,
     best_assignment,
@@ -56,7 +56,7 @@ def test_learns_two_by_two(cpu_trainer):
     torch.manual_seed(0)
     network = piece_rows(8, 2, hidden=8, kernel=3)
     adam = partial(torch.optim.Adam, lr=1e-2)
-    baseline = GumbelSinkhorn(network, adam, n_samples=4, evaluation=ListScores())
+    baseline = GumbelSinkhorn(network, adam, n_samples=4, evaluation=ListEvaluation())
     data = Corners(4, batch_size=50, test_size=500, test_batch_size=250)
     run = cpu_trainer(max_steps=80)
     run.test(baseline, datamodule=data, verbose=False)

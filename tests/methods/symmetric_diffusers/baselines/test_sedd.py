@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from jumpbench.data.toy_permutation import FixedPermutation
-from jumpbench.evaluations.lists import SequenceScores
+from jumpbench.evaluations.lists import SequenceEvaluation
 from jumpbench.methods.symmetric_diffusers.baselines.sedd import Sedd
 from jumpbench.networks.score_transformer import ScoreTransformer
 from jumpbench.processes.uniform import UniformProcess
@@ -44,7 +44,7 @@ def test_learns_a_fixed_permutation(cpu_trainer):
     torch.manual_seed(0)
     network = ScoreTransformer(5, 32, 2, 4, 64, 0.0, 16, positions=5)
     adam = partial(torch.optim.AdamW, lr=3e-3)
-    method = Sedd(network, 5, adam, steps=32, evaluation=SequenceScores())
+    method = Sedd(network, 5, adam, steps=32, evaluation=SequenceEvaluation())
     data = FixedPermutation(5, batch_size=128, test_size=500, test_batch_size=250)
     run = cpu_trainer(max_steps=200, gradient_clip_val=1.0)
     run.test(method, datamodule=data, verbose=False)

@@ -8,7 +8,7 @@ import torch
 
 from jumpbench.data.tsp import TspData
 from jumpbench.errors import UserError
-from jumpbench.evaluations.tours import TourScores
+from jumpbench.evaluations.tours import TourEvaluation
 from jumpbench.methods.symmetric_diffusers.baselines.tours import (
     TourSolver,
     dynamic_programme,
@@ -20,7 +20,7 @@ from jumpbench.methods.symmetric_diffusers.baselines.tours import (
 
 def measure(cpu_trainer, solver, size=64):
     data = TspData(8, train_size=1, test_size=size, test_batch_size=24)
-    method = TourSolver(solver, TourScores())
+    method = TourSolver(solver, TourEvaluation())
     cpu_trainer().test(method, datamodule=data, verbose=False)
     return method.results
 

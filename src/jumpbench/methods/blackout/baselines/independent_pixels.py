@@ -1,6 +1,6 @@
 """Every site drawn from its own histogram: what a model of one pixel at a time reaches."""
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -27,7 +27,8 @@ class IndependentPixels(Method):
         self._log_law: Tensor | None = None
 
     def on_test_start(self) -> None:
-        self._log_law = log_histograms(self.trainer.datamodule.source.table("train"), self.maximum)
+        data = cast(Any, self.trainer).datamodule
+        self._log_law = log_histograms(data.source.table("train"), self.maximum)
 
     def draw(self, batch: Batch, generator: torch.Generator) -> Draws:
         assert self._log_law is not None
@@ -46,7 +47,7 @@ class IndependentPixels(Method):
 def log_histograms(counts: Tensor, maximum: int) -> Tensor:
     """Smoothed log frequencies (sites, M + 1) of counts (N, ...), float64."""
     sites = counts.flatten(1).T
-    found = torch.stack(
+    counts_by_site = torch.stack(
         [torch.bincount(site.int(), minlength=maximum + 1) for site in sites]
     ).double()
-    return ((found + 1) / (len(counts) + maximum + 1)).log()
+    return ((counts_by_site + 1) / (len(counts) + maximum + 1)).log()

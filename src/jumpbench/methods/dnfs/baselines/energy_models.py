@@ -1,14 +1,14 @@
 """Energy models trained without a sampler of their own: discrepancies, ratios, Markov chains."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from jumpbench.artifacts import load_weights
 from jumpbench.methods.dnfs.energy_judging import EnergyMethod
-from jumpbench.methods.dnfs.energy_losses import Objective
+from jumpbench.methods.dnfs.energy_losses import Objective, PersistentChains
 from jumpbench.methods.dnfs.module import adamw
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
@@ -37,15 +37,18 @@ class EnergyModel(EnergyMethod):
     def on_fit_start(self) -> None:
         super().on_fit_start()
         if self._chains is not None:
-            self.objective.chains = self.share(self._chains, "objective.chains")
+            cast(PersistentChains, self.objective).chains = self.share(
+                self._chains, "objective.chains"
+            )
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return self.optimizer(self.energy.parameters())
 
     def training_step(self, batch: Tensor, batch_index: int) -> Tensor:
         loss = self.objective(self.energy, batch, self.generator("objective"))
-        if hasattr(self.energy, "penalty"):
-            loss = loss + self.energy.penalty()
+        penalty = getattr(self.energy, "penalty", None)
+        if penalty is not None:
+            loss = loss + penalty()
         self.log("train/loss", loss)
         return loss
 
@@ -61,7 +64,7 @@ class EnergyModel(EnergyMethod):
     def restore_own(self, state: dict[str, Any]) -> None:
         super().restore_own(state)
         if state["chains"] is not None:
-            self.objective.states = state["chains"].to(self.device)
+            cast(PersistentChains, self.objective).states = state["chains"].to(self.device)
 
 
 def trained_energy(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -101,7 +101,7 @@ class TrajectoryBalance(TargetSampler):
             log_rho = self.metered_target.log_prob(x)
         self.meter.network += n * self.target.length
         loss = (self.log_z + log_p - log_rho).square().mean()
-        optimizers = self.optimizers()
+        optimizers = cast(list, self.optimizers())
         for optimizer in optimizers:
             optimizer.zero_grad()
         self.manual_backward(loss)

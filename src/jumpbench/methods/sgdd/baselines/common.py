@@ -47,7 +47,9 @@ class MostProbable:
         return self.prior.clean_probabilities(x, self.t).argmax(-1)
 
 
-def clean_estimates(prior: Prior, times: Sequence[float], x0_steps: int | None) -> list[Transition]:
+def clean_estimates(
+    prior: Prior, times: Sequence[float], x0_steps: int | None
+) -> Sequence[Transition]:
     """How a baseline guesses x_0 at each of ``times``: ``x0_steps`` reverse steps and a denoising
     draw, 0 for that draw alone, None for :class:`MostProbable`.
     """

@@ -29,5 +29,6 @@ class NoPrior:
             prior.n_states, (n_chains, prior.length), generator=generator, device=generator.device
         )
         z, info = self.step(x, x, 0.0, likelihood, prior.n_states, generator)
+        assert info.acceptance is not None
         cost = Cost(0, info.evaluations, self.step.n_proposals)
         return drawn(z, cost, 0, acceptance=info.acceptance)

@@ -26,10 +26,11 @@ def mean_values(
     (:class:`SiteSums`); the result has the same law either way.
     """
     table = likelihood.site_log_likelihood()
-    if table is not None and all(isinstance(d, SiteKernel) for d in denoisers):
+    kernels = [denoiser for denoiser in denoisers if isinstance(denoiser, SiteKernel)]
+    if table is not None and len(kernels) == len(denoisers):
         sums = SiteSums.of(table, n_draws)
         if sums is not None:
-            return sums.mean_values(denoisers)
+            return sums.mean_values(kernels)
 
     def direct(denoiser: Transition) -> MeanValue:
         def mean_value(x: Tensor, chains: Tensor, generator: torch.Generator) -> Tensor:

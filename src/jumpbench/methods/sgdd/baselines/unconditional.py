@@ -17,11 +17,7 @@ class Unconditional:
         self.n_steps = n_steps
 
     def __call__(
-        self,
-        prior: Prior,
-        likelihood: Likelihood | None,
-        generator: torch.Generator,
-        n_chains: int,
+        self, prior: Prior, likelihood: Likelihood | None, generator: torch.Generator, n_chains: int
     ) -> Draws:
         """Samples (n_chains, D)."""
         x = prior.noise(n_chains, generator)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -59,7 +59,7 @@ class DiffSort(OrderingBaseline):
         self.hard_weight = hard_weight
 
     def setup(self, stage: str) -> None:
-        length = self.trainer.datamodule.length
+        length = cast(Any, self.trainer).datamodule.length
         self.soft = self._make(length)
         self.hard = self._make(length, error_free=True) if self.hard_weight else None
 

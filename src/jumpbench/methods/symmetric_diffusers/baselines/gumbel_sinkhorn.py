@@ -62,8 +62,8 @@ class GumbelSinkhorn(OrderingBaseline):
 
 def reassembly_loss(soft: Tensor, pieces: Tensor, order: Tensor) -> Tensor:
     """Mean squared error of P^T pieces against ``pieces[order]``; soft (S, B, n, n)."""
-    found = soft.transpose(-1, -2) @ pieces.flatten(2)
-    return (found - apply(order, pieces).flatten(2)).square().mean()
+    assembled = soft.transpose(-1, -2) @ pieces.flatten(2)
+    return (assembled - apply(order, pieces).flatten(2)).square().mean()
 
 
 def best_assignment(log_alpha: Tensor) -> Tensor:

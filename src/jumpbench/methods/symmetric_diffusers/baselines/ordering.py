@@ -66,12 +66,12 @@ class OrderingBaseline(TrainedMethod, ABC):
         self._best_weights = _copy(checkpoint["best"]["weights"])
 
 
-def first_right(found: Tensor, order: Tensor) -> Tensor:
+def first_right(predicted: Tensor, order: Tensor) -> Tensor:
     """Whether the first five objects of every list are in the right order among themselves.
 
-    ``found`` and the true ``order`` are index arrays (B, n); the result is bool (B,).
+    ``predicted`` and the true ``order`` are index arrays (B, n); the result is bool (B,).
     """
-    ranks = (inverse(index)[:, :FIRST].argsort(-1) for index in (found, order))
+    ranks = (inverse(index)[:, :FIRST].argsort(-1) for index in (predicted, order))
     return torch.eq(*ranks).all(-1)
 
 

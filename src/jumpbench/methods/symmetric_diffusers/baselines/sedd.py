@@ -20,7 +20,7 @@ class Sedd(ScoreTraining):
 
     Trained on the ordered lists of the batches, with log-linear noise. The test stage draws as many
     sequences as there are test lists, to be judged by
-    :class:`~jumpbench.evaluations.lists.SequenceScores`.
+    :class:`~jumpbench.evaluations.lists.SequenceEvaluation`.
 
     Args:
         network: states (B, n) and noise (B,) -> log-scores (B, n, N).

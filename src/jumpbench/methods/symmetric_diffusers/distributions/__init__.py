@@ -4,9 +4,7 @@ from jumpbench.methods.symmetric_diffusers.distributions.base import (
     Hypotheses,
     PermutationDistribution,
 )
-from jumpbench.methods.symmetric_diffusers.distributions.generalised import (
-    GeneralisedPlackettLuce,
-)
+from jumpbench.methods.symmetric_diffusers.distributions.generalised import GeneralisedPlackettLuce
 from jumpbench.methods.symmetric_diffusers.distributions.inverse_insertion import InverseInsertion
 from jumpbench.methods.symmetric_diffusers.distributions.inverse_riffle import InverseRiffle
 from jumpbench.methods.symmetric_diffusers.distributions.inverse_transposition import (

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -26,8 +26,13 @@ class PermutationDistribution(ABC):
     Scores are cast to float32 unless they are float64, so a network may run in lower precision.
     """
 
-    n: int
-    batch_shape: torch.Size
+    score_axes: ClassVar[int] = 1
+    """Axes of the scores that belong to objects, the last ones; those before are the batch's."""
+
+    def __init__(self, scores: Tensor) -> None:
+        self.scores = as_scores(scores, self.score_axes)
+        self.n = scores.shape[-1]
+        self.batch_shape = scores.shape[: -self.score_axes]
 
     @abstractmethod
     def log_prob(self, sigma: Tensor) -> Tensor:

@@ -8,7 +8,6 @@ from torch import Tensor
 from jumpbench.methods.symmetric_diffusers.distributions.base import (
     Hypotheses,
     PermutationDistribution,
-    as_scores,
 )
 from jumpbench.methods.symmetric_diffusers.distributions.generalised_likelihood import (
     generalised_log_likelihood,
@@ -29,10 +28,7 @@ class GeneralisedPlackettLuce(PermutationDistribution):
     need not be the mode.
     """
 
-    def __init__(self, scores: Tensor) -> None:
-        self.scores = as_scores(scores, 2)
-        self.n = scores.shape[-1]
-        self.batch_shape = scores.shape[:-2]
+    score_axes = 2
 
     def log_prob(self, sigma: Tensor) -> Tensor:
         return generalised_log_likelihood(self.scores, sigma)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -40,7 +41,7 @@ class _LogLikelihood(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, scores: Tensor, sigma: Tensor, plain: bool, keep: bool) -> Tensor:
+    def forward(ctx: Any, scores: Tensor, sigma: Tensor, plain: bool, keep: bool) -> Tensor:
         n, laws = sigma.shape[-1], []
         chosen = scores.gather(-1, sigma.unsqueeze(-1)).squeeze(-1)
         result = scores.new_zeros(sigma.shape[:-1])
@@ -67,7 +68,7 @@ class _LogLikelihood(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, grad: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         sigma, *laws = ctx.saved_tensors
         n = sigma.shape[-1]
         grad_scores = torch.zeros((*sigma.shape, n), dtype=grad.dtype, device=grad.device)

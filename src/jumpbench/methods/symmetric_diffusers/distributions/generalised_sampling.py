@@ -6,9 +6,7 @@ from math import prod
 import torch
 from torch import Tensor
 
-from jumpbench.methods.symmetric_diffusers.distributions.base import (
-    exponentials_are_plain,
-)
+from jumpbench.methods.symmetric_diffusers.distributions.base import exponentials_are_plain
 from jumpbench.methods.symmetric_diffusers.distributions.generalised_likelihood import row_blocks
 from jumpbench.ops.random_words import log_exponential
 

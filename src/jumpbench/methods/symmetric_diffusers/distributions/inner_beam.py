@@ -51,14 +51,14 @@ def _beam_of_chunk(scores: Tensor, width: int, permutations: Tensor, log_probs: 
         joint += totals.unsqueeze(-1)
         # nan: nothing is left that this row allows, so the hypothesis dies.
         joint.nan_to_num_(nan=-math.inf, posinf=math.inf, neginf=-math.inf)
-        found = min(width, hypotheses * m)
-        totals, best = joint.flatten(1).topk(found, sorted=i == n - 1)
+        survivors = min(width, hypotheses * m)
+        totals, best = joint.flatten(1).topk(survivors, sorted=i == n - 1)
         parents.append(best.div(m, rounding_mode="floor"))
         columns.append(left.flatten(1).gather(1, best))
         if m > 1:
             # The last column takes the place of the used one.
             source = (parents[-1] + base * hypotheses).flatten()
-            moved = left.reshape(-1, m).index_select(0, source).view(lists, found, m)
+            moved = left.reshape(-1, m).index_select(0, source).view(lists, survivors, m)
             place = (best - parents[-1] * m).unsqueeze(-1)
             left = moved.scatter_(-1, place, moved[..., -1:].clone())[..., :-1].contiguous()
     keep = log_probs.shape[1]

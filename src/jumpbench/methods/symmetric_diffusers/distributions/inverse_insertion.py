@@ -9,7 +9,6 @@ from torch import Tensor
 from jumpbench.methods.symmetric_diffusers.distributions.base import (
     Hypotheses,
     PermutationDistribution,
-    as_scores,
     check_width,
 )
 from jumpbench.ops.random_words import log_exponential
@@ -20,11 +19,6 @@ class InverseInsertion(PermutationDistribution):
 
     Scores ``(*batch, n)``. ``greedy`` is the exact mode.
     """
-
-    def __init__(self, scores: Tensor) -> None:
-        self.scores = as_scores(scores, 1)
-        self.n = scores.shape[-1]
-        self.batch_shape = scores.shape[:-1]
 
     def log_prob(self, sigma: Tensor) -> Tensor:
         shape = torch.broadcast_shapes(self.scores.shape, sigma.shape)

@@ -10,7 +10,6 @@ from torch import Tensor
 from jumpbench.methods.symmetric_diffusers.distributions.base import (
     Hypotheses,
     PermutationDistribution,
-    as_scores,
     check_width,
 )
 
@@ -22,11 +21,6 @@ class InverseRiffle(PermutationDistribution):
     one descent names its left set; the identity sums the n + 1 left sets ``{1..k}``. ``greedy``
     sends i left iff ``s_i >= 0``, which misses the mode where the merged identity is it.
     """
-
-    def __init__(self, scores: Tensor) -> None:
-        self.scores = as_scores(scores, 1)
-        self.n = scores.shape[-1]
-        self.batch_shape = scores.shape[:-1]
 
     def log_prob(self, sigma: Tensor) -> Tensor:
         shape = torch.broadcast_shapes(self.scores.shape, sigma.shape)
@@ -69,15 +63,15 @@ class InverseRiffle(PermutationDistribution):
             parent = best.div(2, rounding_mode="floor").unsqueeze(-1)
             right = right.gather(-2, parent.expand(*parent.shape[:-1], right.shape[-1]))
             right = torch.cat([right, (best % 2 == 1).unsqueeze(-1)], -1)
-        found = stable_partition(right)
-        positions = torch.arange(self.n, device=found.device)
-        totals = totals.masked_fill((found == positions).all(-1), -math.inf)
+        permutations = stable_partition(right)
+        positions = torch.arange(self.n, device=permutations.device)
+        totals = totals.masked_fill((permutations == positions).all(-1), -math.inf)
         totals = torch.cat([totals, self._log_identity().unsqueeze(-1)], -1)
         identity = positions.expand(*self.batch_shape, 1, self.n)
-        found = torch.cat([found, identity], -2)
+        permutations = torch.cat([permutations, identity], -2)
         log_probs, best = totals.topk(keep, dim=-1)
         best = best.unsqueeze(-1).expand(*best.shape, self.n)
-        return Hypotheses(found.gather(-2, best), log_probs)
+        return Hypotheses(permutations.gather(-2, best), log_probs)
 
     def _log_identity(self) -> Tensor:
         """``logsumexp_{k=0..n} [sum_{i<=k} log phi(s_i) + sum_{i>k} log phi(-s_i)]``."""

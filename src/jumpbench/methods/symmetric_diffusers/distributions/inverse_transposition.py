@@ -23,10 +23,8 @@ class InverseTransposition(PermutationDistribution):
     """
 
     def __init__(self, scores: Tensor, tau: Tensor) -> None:
-        self.scores = as_scores(scores, 1)
+        super().__init__(scores)
         self.tau = as_scores(tau, 0)
-        self.n = scores.shape[-1]
-        self.batch_shape = scores.shape[:-1]
         if self.n < 2:
             raise ValueError("a transposition needs at least two objects")
         if tau.shape != self.batch_shape:

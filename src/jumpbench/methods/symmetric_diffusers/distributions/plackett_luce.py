@@ -8,7 +8,6 @@ from torch import Tensor
 from jumpbench.methods.symmetric_diffusers.distributions.base import (
     Hypotheses,
     PermutationDistribution,
-    as_scores,
     exponentials_are_plain,
 )
 from jumpbench.methods.symmetric_diffusers.distributions.inner_beam import inner_beam
@@ -20,11 +19,6 @@ class PlackettLuce(PermutationDistribution):
 
     Scores ``(*batch, n)``. ``greedy`` is the exact mode (scores in descending order).
     """
-
-    def __init__(self, scores: Tensor) -> None:
-        self.scores = as_scores(scores, 1)
-        self.n = scores.shape[-1]
-        self.batch_shape = scores.shape[:-1]
 
     def log_prob(self, sigma: Tensor) -> Tensor:
         # From the last object to the first, so that the remaining sets grow: one cumulative pass.
