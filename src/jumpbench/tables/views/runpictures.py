@@ -6,6 +6,7 @@ import io
 import math
 import os
 import pickle
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,12 +36,19 @@ def first_cells(view: View) -> dict[str, Cell]:
 
 
 def runs_of_rows(view: View) -> dict[str, Path]:
-    """The folder of the first run of each row, by what the row and its column are called."""
-    rows: dict[str, tuple[str, Path]] = {}
-    for run, cell in first_cells(view).items():
-        name = f"{view.row_head(cell.row)} ({view.column_head(cell.column)})"
-        rows.setdefault(cell.row, (name, run_folder(run)))
-    return dict(rows.values())
+    """The folder of a run of each row, by what the row and its column are called: in the column
+    that most rows have, so that they can be compared, else in the first one."""
+    runs: dict[str, dict[str, str]] = {}
+    for cell in view.cells:
+        for value in cell.values[:1]:
+            if is_run_id(value.run):
+                runs.setdefault(cell.row, {}).setdefault(cell.column, value.run)
+    filled = Counter(column for row in runs.values() for column in row)
+    chosen = {row: max(there, key=lambda c: filled[c]) for row, there in runs.items()}
+    return {
+        f"{view.row_head(row)} ({view.column_head(column)})": run_folder(runs[row][column])
+        for row, column in chosen.items()
+    }
 
 
 def trained_runs(folder: Path, seen: set[Path] | None = None) -> Iterator[Path]:
