@@ -150,7 +150,7 @@ LESS = {
 
 @pytest.mark.slow
 def test_every_command_runs(folder, capsys, monkeypatch):
-    """At smoke scale; those with a launcher are run by tests/tables/test_ray.py, test_slurm.py."""
+    """At smoke scale; those with a launcher are run by tests/tables/launchers."""
     seen = set()
     for _, words in COMMANDS:
         elsewhere = makes_no_run(words) or any(w.startswith("launcher=") for w in words)

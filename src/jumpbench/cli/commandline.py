@@ -29,7 +29,7 @@ KEYS = {
 
 
 @dataclass(frozen=True)
-class Given:
+class Call:
     """The words of one command line, sorted."""
 
     names: list[str]
@@ -53,7 +53,7 @@ class Command:
         more: further lines of the help.
     """
 
-    run: Callable[[Given], int]
+    run: Callable[[Call], int]
     summary: str
     names: str = ""
     keys: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Command:
     def _takes_keys(self) -> bool:
         return bool(self.keys or self.overrides)
 
-    def given(self, name: str, words: Sequence[str]) -> Given | None:
+    def parsed(self, name: str, words: Sequence[str]) -> Call | None:
         """The words of one call, or None after ``--help``.
 
         Raises:
@@ -93,13 +93,14 @@ class Command:
         if {"-h", "--help"} & set(words):
             parser.print_help()
             return None
-        found = parser.parse_intermixed_args(list(words))
-        flags = frozenset(f for f in self.flags if getattr(found, f.strip("-").replace("-", "_")))
+        arguments = parser.parse_intermixed_args(list(words))
+        typed = vars(arguments)
+        flags = frozenset(f for f in self.flags if typed[f.strip("-").replace("-", "_")])
         names: list[str] = []
         keys: dict[str, str] = {}
         overrides: list[str] = []
         options: list[str] = []
-        for word in found.words:
+        for word in arguments.words:
             key, equals, value = word.partition("=")
             if equals and key in self.keys:
                 if key in keys:
@@ -122,7 +123,7 @@ class Command:
             else:
                 names.append(word)
         self._fits(name, names, overrides)
-        return Given(names, keys, overrides, flags, options)
+        return Call(names, keys, overrides, flags, options)
 
     def _no_misspelling(self, name: str, key: str) -> None:
         near = get_close_matches(key, self.keys, n=1, cutoff=0.75)
@@ -142,6 +143,6 @@ class Command:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
-        if found := re.match(r"unrecognized arguments: (\S+)", message):
-            raise UserError(f"unknown option {found[1][:60]!r}; keys are written key=value")
+        if unrecognized := re.match(r"unrecognized arguments: (\S+)", message):
+            raise UserError(f"unknown option {unrecognized[1][:60]!r}; keys are written key=value")
         raise UserError(message)

@@ -4,7 +4,7 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING
 
-from jumpbench.cli.commandline import Command, Given
+from jumpbench.cli.commandline import Call, Command
 from jumpbench.errors import UserError, printable
 
 if TYPE_CHECKING:
@@ -12,52 +12,52 @@ if TYPE_CHECKING:
     from jumpbench.tables.planning.grid import Selection
 
 
-def _tables(given: Given) -> list[str]:
+def _tables(call: Call) -> list[str]:
     """The tables that are named, by name or pattern."""
     from jumpbench.names import select
     from jumpbench.tables.language.spec import available, sweeps
 
-    if not given.names:
+    if not call.names:
         raise UserError("which table? give SLUG/TABLE; 'jumpbench list' shows all")
-    if any(override.split("=")[0] == "seed" for override in given.overrides):
+    if any(override.split("=")[0] == "seed" for override in call.overrides):
         raise UserError("a table takes seeds=3 or seeds=[0,2], not seed=")
-    found: dict[str, None] = {}
-    for name in given.names:
+    chosen: dict[str, None] = {}
+    for name in call.names:
         known = [*available(), *sweeps()] if name.startswith("sweep/") else available()
-        found |= dict.fromkeys(known if name == "all" else select("table", name, known))
-    return list(found)
+        chosen |= dict.fromkeys(known if name == "all" else select("table", name, known))
+    return list(chosen)
 
 
-def _selection(given: Given) -> "Selection":
+def _selection(call: Call) -> "Selection":
     from jumpbench.tables.planning.grid import Selection
 
-    keys = given.keys
+    keys = call.keys
     return Selection(
         keys.get("scale", "small"), keys.get("seeds"), keys.get("rows"), keys.get("columns"),
-        tuple(given.overrides),
+        tuple(call.overrides),
     )  # fmt: skip
 
 
-def _launcher(given: Given) -> "Launcher":
+def _launcher(call: Call) -> "Launcher":
     from jumpbench.tables.launchers import launcher
 
-    return launcher(given.keys.get("launcher", "serial"), given.options)
+    return launcher(call.keys.get("launcher", "serial"), call.options)
 
 
-def _fresh(given: Given) -> bool:
+def _fresh(call: Call) -> bool:
     """Whether what is finished is to be made again."""
-    if (value := given.keys.get("fresh", "false")) not in ("true", "false"):
+    if (value := call.keys.get("fresh", "false")) not in ("true", "false"):
         raise UserError(f"fresh={value[:40]}: give true or false")
     return value == "true"
 
 
-def _table(given: Given) -> int:
-    tables = _tables(given)
+def _table(call: Call) -> int:
+    tables = _tables(call)
     from jumpbench.tables.commands.preview import announcement
     from jumpbench.tables.commands.reproduction import reproduce
 
-    selection, fresh = _selection(given), _fresh(given)
-    launcher = _launcher(given)
+    selection, fresh = _selection(call), _fresh(call)
+    launcher = _launcher(call)
     if len(tables) == 1:
         return 0 if reproduce(tables[0], selection, launcher, fresh) else 1
     print(announcement(tables, selection), file=sys.stderr, flush=True)
@@ -71,23 +71,23 @@ def _table(given: Given) -> int:
     return 0 if all(done) else 1
 
 
-def _status(given: Given) -> int:
-    tables = _tables(given)
+def _status(call: Call) -> int:
+    tables = _tables(call)
     from jumpbench.tables.commands.overview import print_status
 
-    selection, as_json = _selection(given), "--json" in given.flags
+    selection, as_json = _selection(call), "--json" in call.flags
     return 0 if all([print_status(table, selection, as_json) for table in tables]) else 1
 
 
-def _list(given: Given) -> int:
+def _list(call: Call) -> int:
     from jumpbench.tables.commands.overview import print_list
 
-    print_list("--json" in given.flags)
+    print_list("--json" in call.flags)
     return 0
 
 
-def _plan(given: Given) -> int:
-    tables, selection = _tables(given), _selection(given)
+def _plan(call: Call) -> int:
+    tables, selection = _tables(call), _selection(call)
     from jumpbench.tables.commands.preview import print_plan
 
     planned = 0
@@ -102,81 +102,79 @@ def _plan(given: Given) -> int:
     return 0 if planned == len(tables) else 1
 
 
-def _experiments(given: Given) -> int:
+def _experiments(call: Call) -> int:
     from jumpbench.tables.commands.preview import print_experiments
 
     print_experiments()
     return 0
 
 
-def _show(given: Given) -> int:
+def _show(call: Call) -> int:
     from jumpbench.tables.commands import show
 
-    keys, as_json = dict(given.keys), "--json" in given.flags
+    keys, as_json = dict(call.keys), "--json" in call.flags
     if experiment := keys.pop("experiment", None):
         scales = [f"scale={keys.pop('scale')}"] if "/" in keys.get("scale", "") else []
-        if keys or given.names:
+        if keys or call.names:
             raise UserError("give show an experiment, or a table with row=, column= and scale=")
-        show.show_experiment(experiment, [*scales, *given.overrides], as_json)
+        show.show_experiment(experiment, [*scales, *call.overrides], as_json)
         return 0
-    tables = _tables(given)
+    tables = _tables(call)
     if len(tables) > 1:
         raise UserError(f"show takes one table; these are {', '.join(tables)}")
-    cell = show.Asked(keys.get("row"), keys.get("column"), keys.get("metric"))
-    show.show_cell(tables[0], cell, _selection(given), as_json)
+    cell = show.CellNames(keys.get("row"), keys.get("column"), keys.get("metric"))
+    show.show_cell(tables[0], cell, _selection(call), as_json)
     return 0
 
 
-def _run(given: Given) -> int:
-    scales = [o for o in given.overrides if o.startswith("scale=") and "/" not in o]
+def _run(call: Call) -> int:
+    scales = [o for o in call.overrides if o.startswith("scale=") and "/" not in o]
     if scales:  # scale=PAPER/METHOD/SCALE is one of conf/scale
         raise UserError(f"a run has no scale; use jumpbench table SLUG/TABLE {scales[0]}")
-    if "experiment" not in given.keys:
+    if "experiment" not in call.keys:
         raise UserError("which run? give experiment=SLUG/NAME and any key=value")
     from jumpbench.tables.commands.single import make_runs
 
-    keys = given.keys
-    launcher = _launcher(given)
-    done = make_runs(
-        keys["experiment"], given.overrides, keys.get("seeds"), launcher, _fresh(given)
-    )
+    keys = call.keys
+    launcher = _launcher(call)
+    done = make_runs(keys["experiment"], call.overrides, keys.get("seeds"), launcher, _fresh(call))
     return 0 if done else 1
 
 
-def _sweep(given: Given) -> int:
-    if "experiment" not in given.keys:
+def _sweep(call: Call) -> int:
+    if "experiment" not in call.keys:
         raise UserError("which runs? give experiment=SLUG/NAME and key=value,value")
     from jumpbench.tables.commands.sweep import sweep
 
-    keys = given.keys
-    launcher = _launcher(given)
+    keys = call.keys
+    launcher = _launcher(call)
     done = sweep(
-        keys["experiment"], given.overrides, keys.get("metric"), keys.get("seeds"), launcher,
-        _fresh(given),
+        keys["experiment"], call.overrides, keys.get("metric"), keys.get("seeds"), launcher,
+        _fresh(call),
     )  # fmt: skip
     return 0 if done else 1
 
 
-def _report(given: Given) -> int:
-    flags = given.flags
+def _report(call: Call) -> int:
+    flags = call.flags
     if "--serve" in flags and len(flags) > 1:
         raise UserError("--serve stands alone")
     if "--record" in flags:
         from jumpbench.tables.commands import report
 
-        for table in _tables(given):
-            print(f"recorded: {report.record(table, _selection(given))}")
-    elif given.names or given.overrides or set(given.keys) - {"port"}:
+        for table in _tables(call):
+            print(f"recorded: {report.record(table, _selection(call))}")
+    elif call.names or call.overrides or set(call.keys) - {"port"}:
         raise UserError("report takes a table and its keys with --record only")
     if "--readme" in flags:
         from jumpbench.tables.commands import report
 
         for path in report.readmes():
             print(f"renewed: {path}")
-    if "port" in given.keys and "--serve" not in flags:
+    if "port" in call.keys and "--serve" not in flags:
         raise UserError("port= belongs to --serve")
     if "--serve" in flags:
-        _serve(given.keys.get("port", "8765"))
+        _serve(call.keys.get("port", "8765"))
     elif not flags:
         from jumpbench.tables.commands.report_page import write_page
 
@@ -195,29 +193,29 @@ def _serve(port: str) -> None:
             serving.serve_forever()
 
 
-def _dashboard(given: Given) -> int:
-    tables = _tables(given)
+def _dashboard(call: Call) -> int:
+    tables = _tables(call)
     from jumpbench.tables.commands.dashboard import dashboard
 
-    keys = given.keys
+    keys = call.keys
     place = (keys.get("project", "jumpbench"), keys.get("entity", ""))
     for table in tables:
         print(dashboard(table, keys.get("scale", "small"), *place))
     return 0
 
 
-def _data(given: Given) -> int:
+def _data(call: Call) -> int:
     from jumpbench.tables.commands.overview import print_data
 
-    return 0 if print_data(given.names) else 1
+    return 0 if print_data(call.names) else 1
 
 
-def _completion(given: Given) -> int:
+def _completion(call: Call) -> int:
     from jumpbench.cli.completion import SCRIPTS
 
-    if len(given.names) != 1 or given.names[0] not in SCRIPTS:
+    if len(call.names) != 1 or call.names[0] not in SCRIPTS:
         raise UserError(f"completion of which shell? give one of: {', '.join(SCRIPTS)}")
-    print(SCRIPTS[given.names[0]], end="")
+    print(SCRIPTS[call.names[0]], end="")
     return 0
 
 

@@ -87,8 +87,8 @@ def _dispatch(arguments: list[str]) -> int:
         from jumpbench.names import no_such
 
         raise no_such("command", name, COMMANDS)
-    given = COMMANDS[name].given(name, rest)
-    return 0 if given is None else COMMANDS[name].run(given)
+    call = COMMANDS[name].parsed(name, rest)
+    return 0 if call is None else COMMANDS[name].run(call)
 
 
 if __name__ == "__main__":

@@ -33,11 +33,11 @@ def dashboard(table_id: str, scale: str, project: str = "jumpbench", entity: str
         raise UserError(
             "dashboard needs the package wandb-workspaces: pip install 'jumpbench[dashboard]'"
         )
-    made = workspace(load(table_id), scale, project, entity or _own_entity())
+    board = workspace(load(table_id), scale, project, entity or _own_entity())
     from wandb.errors import Error
 
     try:
-        return str(made.save().url)
+        return str(board.save().url)
     except (Error, OSError, ValueError) as error:
         raise UserError(f"W&B: {' '.join(str(error).split())[:200]}") from None
 

@@ -125,10 +125,10 @@ def _stopped(folder: Path) -> tuple[str, str]:
     """A training that was stopped or killed: the step from which it will be resumed."""
     where = "behind its last checkpoint"
     with contextlib.suppress(UserError, KeyError, TypeError):
-        told = read_json(folder / CHECKPOINTS / STEP, "delete it")
-        where = f"at step {int(told['step'])}"
-        if told["steps"]:
-            where += f" of {int(told['steps'])}"
+        reached = read_json(folder / CHECKPOINTS / STEP, "delete it")
+        where = f"at step {int(reached['step'])}"
+        if reached["steps"]:
+            where += f" of {int(reached['steps'])}"
     return "stopped", f"{where}, will be resumed"
 
 

@@ -110,10 +110,10 @@ def _introduced(slug: str) -> tuple[str, str]:
     """
     path = reproduce_dir() / slug / "README.md"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    found = re.match(r"# ([^\n:(]+)[^\n]*\n\n([^#<|`\n][^\n]*(?:\n[^\n]+)*)", text)
-    if found is None:
+    heading = re.match(r"# ([^\n:(]+)[^\n]*\n\n([^#<|`\n][^\n]*(?:\n[^\n]+)*)", text)
+    if heading is None:
         raise UserError(f"{path} must begin with '# NAME', an empty line and a sentence")
-    return found[1].strip(), " ".join(found[2].split())
+    return heading[1].strip(), " ".join(heading[2].split())
 
 
 def _in_print(slug: str) -> str:
@@ -171,9 +171,9 @@ def _agreement(slug: str) -> str:
             printed += deciding
             claims += [_standing(claim.id, views) for claim in load(table_id).claims]
     if printed:
-        asked = [cell for view in printed for cell in view.cells if cell.asked and not cell.fact]
-        measured = sum(cell.status == "measured" for cell in asked)
-        text = f"{len(printed)} of {total} in the paper's setting, {measured} of {len(asked)} cells"
+        cells = [cell for view in printed for cell in view.cells if cell.asked and not cell.fact]
+        measured = sum(cell.status == "measured" for cell in cells)
+        text = f"{len(printed)} of {total} in the paper's setting, {measured} of {len(cells)} cells"
     else:
         text = f"none of {total} in the paper's setting so far"
     verdicts = [cell.verdict for view in printed for cell in view.cells if cell.verdict]

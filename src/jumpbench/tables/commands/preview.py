@@ -49,9 +49,9 @@ def print_plan(table_id: str, selection: Selection) -> None:
     table = load(table_id)
     grid = build(table, selection)
     runs = unique_runs(grid)
-    found = [state_of(run)[0] for run in runs]
-    states = Counter(found)
-    missing = [run for run, state in zip(runs, found, strict=True) if state != "done"]
+    each = [state_of(run)[0] for run in runs]
+    states = Counter(each)
+    missing = [run for run, state in zip(runs, each, strict=True) if state != "done"]
     out = console()
     out.print(words(out, f"{table_id}, {selection.scale}", "bold"))
     for kind, count in Counter(f"{run.slug}/{run.name}" for run in missing).items():
@@ -59,8 +59,8 @@ def print_plan(table_id: str, selection: Selection) -> None:
     counted = ", ".join(f"{n} {state}" for state, n in states.items())
     out.print(words(out, f"{len(runs)} runs: {counted}" if runs else "nothing to run"))
     if missing:
-        told = estimate(table_id, selection.scale, grid, [run.hash for run in missing])
-        out.print(words(out, told.sentence(), "dim"), soft_wrap=True)
+        expected = estimate(table_id, selection.scale, grid, [run.hash for run in missing])
+        out.print(words(out, expected.sentence(), "dim"), soft_wrap=True)
 
 
 def announcement(tables: Sequence[str], selection: Selection) -> str:

@@ -113,8 +113,8 @@ class Terminal:
         return self._lines[run.hash]
 
     def _state(self) -> str:
-        made = self._done + self._failed
-        text = f"{made}/{self._total}" + (f", {self._failed} failed" if self._failed else "")
+        ended = self._done + self._failed
+        text = f"{ended}/{self._total}" + (f", {self._failed} failed" if self._failed else "")
         text += f", {len(self._paces)} running" if len(self._paces) > 1 else ""
         left = self._left()
         return text + (f", about {_duration(left)} left" if left and left >= 1 else "")
@@ -158,8 +158,8 @@ class Terminal:
         self._paces.pop(run.hash, None)
         if (line := self._lines.pop(run.hash, None)) is not None:
             self._progress.remove_task(line)
-        made = self._done + self._failed
-        self._progress.update(self._all, completed=made, state=self._state())
+        ended = self._done + self._failed
+        self._progress.update(self._all, completed=ended, state=self._state())
         self._after()
 
     def finished(self, run: Run) -> None:
@@ -184,8 +184,8 @@ class Terminal:
     def noted(self, run: Run, message: str) -> None:
         self._line(f"{run.id}: {message}", "yellow")
 
-    def told(self, message: str) -> None:
-        self._line(message)
+    def message(self, text: str) -> None:
+        self._line(text)
 
     def _line(self, text: str, style: str = "") -> None:
         self._console.print(words(self._console, text, style), soft_wrap=True)

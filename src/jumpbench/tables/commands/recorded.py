@@ -121,12 +121,12 @@ def how_to_draw(table: Table, content: dict[str, Any]) -> str:
 
 def summary(view: View) -> str:
     """``98 of 98 cells; claims: 1 holds, 2 fail``: a table in a few words."""
-    asked = [cell for cell in view.cells if cell.asked and not cell.fact]
-    measured = sum(cell.status == "measured" for cell in asked)
+    cells = [cell for cell in view.cells if cell.asked and not cell.fact]
+    measured = sum(cell.status == "measured" for cell in cells)
     facts = sum(cell.status == "fact" for cell in view.cells)
-    text = f"{measured} of {len(asked)} cells" if asked else "facts of the configuration alone"
-    text += f", {facts} facts" if facts and asked else ""
-    verdicts = [cell.verdict for cell in asked if cell.verdict]
+    text = f"{measured} of {len(cells)} cells" if cells else "facts of the configuration alone"
+    text += f", {facts} facts" if facts and cells else ""
+    verdicts = [cell.verdict for cell in cells if cell.verdict]
     if verdicts:
         text += f"; {verdicts.count('match')} ≈, {verdicts.count('better')} ▲, "
         text += f"{verdicts.count('worse')} ▼"

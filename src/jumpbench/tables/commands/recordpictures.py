@@ -25,8 +25,8 @@ def pictures_for(view: View, drawn: Iterable[Path]) -> dict[str, bytes]:
     if view.table.figures is None:
         sheet = sample_sheet(runs_of_rows(view))
         return {SAMPLES: sheet} if sheet else {}
-    found = ((path.stem, picture_in(path, [outputs_root()])) for path in drawn)
-    return {name: content for name, content in found if content}
+    contents = ((path.stem, picture_in(path, [outputs_root()])) for path in drawn)
+    return {name: content for name, content in contents if content}
 
 
 def keep_pictures(record: Path, pictures: Mapping[str, bytes]) -> list[dict[str, str]]:
@@ -34,7 +34,7 @@ def keep_pictures(record: Path, pictures: Mapping[str, bytes]) -> list[dict[str,
 
     One that cannot be made small enough is told on standard error and left out.
     """
-    kept = []
+    entries = []
     for name, content in pictures.items():
         file = record.with_name(f"{record.stem}.{name}.png")
         try:
@@ -44,8 +44,8 @@ def keep_pictures(record: Path, pictures: Mapping[str, bytes]) -> list[dict[str,
             continue
         write_atomic(file, small)
         digest = hashlib.sha256(small).hexdigest()
-        kept.append({"name": name, "file": file.name, "sha256": digest})
-    return kept
+        entries.append({"name": name, "file": file.name, "sha256": digest})
+    return entries
 
 
 def pictures_of(record: Path, content: Mapping[str, Any]) -> dict[str, Path]:
@@ -54,7 +54,7 @@ def pictures_of(record: Path, content: Mapping[str, Any]) -> dict[str, Path]:
     Each is a plain file beside the record, called after it, with the digest that the record says;
     another one is told on standard error and left out.
     """
-    found: dict[str, Path] = {}
+    pictures: dict[str, Path] = {}
     named = content.get("pictures", ())
     for entry in named if isinstance(named, list | tuple) else ():
         name = entry.get("name") if isinstance(entry, dict) else None
@@ -63,10 +63,10 @@ def pictures_of(record: Path, content: Mapping[str, Any]) -> dict[str, Path]:
             continue
         file = record.with_name(f"{record.stem}.{name}.png")
         if entry.get("file") == file.name and _is_kept(file, entry.get("sha256")):
-            found[name] = file
+            pictures[name] = file
         else:
             print(f"left out: {file} is not the picture that was recorded", file=sys.stderr)
-    return found
+    return pictures
 
 
 def _is_kept(file: Path, digest: Any) -> bool:
@@ -78,9 +78,9 @@ def _is_kept(file: Path, digest: Any) -> bool:
     return False
 
 
-def drop_others(record: Path, kept: Iterable[Mapping[str, str]]) -> None:
+def drop_others(record: Path, entries: Iterable[Mapping[str, str]]) -> None:
     """Take away pictures of an earlier record, which this one does not name."""
-    names = {entry["file"] for entry in kept}
+    names = {entry["file"] for entry in entries}
     for file in record.parent.glob("*.png"):
         if file.name.startswith(f"{record.stem}.") and file.name not in names:
             file.unlink(missing_ok=True)

@@ -26,14 +26,15 @@ from jumpbench.tables.commands.recordpictures import (
     pictures_for,
     pictures_of,
 )
-from jumpbench.tables.commands.reproduction import Reproduction
 from jumpbench.tables.language.schema import FILE as SCHEMA
 from jumpbench.tables.language.schema import schema_text
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.grid import Selection
+from jumpbench.tables.planning.tableplan import TablePlan
 from jumpbench.tables.views.captions import caption
 from jumpbench.tables.views.render import as_markdown, to_markdown
+from jumpbench.tables.views.tablefiles import TableFiles
 from jumpbench.tables.views.wording import made_by, older_runs
 
 _MARKED = re.compile(r"(<!-- (\S+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
@@ -56,21 +57,22 @@ def record(table_id: str, selection: Selection) -> Path:
             f"a table changed by overrides is not recorded ({selection.changes[0]}); "
             "write them into the table file, as a scale or a row"
         )
-    job = Reproduction(load(table_id), selection)
-    if not any(cell.has_number for cell in job.cells()):
+    files = TableFiles(TablePlan(load(table_id), selection))
+    if not any(cell.has_number for cell in files.cells()):
         raise UserError(
             f"{table_id} has no finished run at scale {selection.scale}; make it first (with the "
             "same seeds=)"
         )
-    view = job.write(final=True, anew=True)
-    content = job.content(view.cells)
+    view = files.write(final=True, anew=True)
+    content = files.content(view.cells)
     content["provenance"] = dict(view.provenance)
     if older := older_runs(view.provenance):
         print(f"warning: {older}; fresh=true makes them again", file=sys.stderr)
-    pictures = pictures_for(view, job.drawn)
-    kept = keep_pictures(place_for_record(table_id, selection.scale), pictures)
-    path = write_record(table_id, selection.scale, content | ({"pictures": kept} if kept else {}))
-    drop_others(path, kept)
+    pictures = pictures_for(view, files.figures)
+    entries = keep_pictures(place_for_record(table_id, selection.scale), pictures)
+    content |= {"pictures": entries} if entries else {}
+    path = write_record(table_id, selection.scale, content)
+    drop_others(path, entries)
     if path != recorded_file(table_id, selection.scale):
         print(f"note: the installed package is left alone; the record is {path}", file=sys.stderr)
     return path
@@ -156,8 +158,8 @@ def _recorded(table: Table, scale: str, folder: Path) -> str:
     if not pictures and table.figures:
         pictures = f"{as_markdown(how_to_draw(table, content))}\n\n"
     view = recorded_view(table, content)
-    made = as_markdown(made_by(view))
-    tail = f"Regenerate with `{one_line(command_of(table, content))}`. {made}.\n"
+    origin = as_markdown(made_by(view))
+    tail = f"Regenerate with `{one_line(command_of(table, content))}`. {origin}.\n"
     return (
         f'<a id="{pages.anchor(table.id, scale)}"></a>\n\n{to_markdown(view, 2)}\n{pictures}{tail}'
     )

@@ -47,7 +47,7 @@ def write_page(stamp: str = "") -> Path:
         names = track(names, "tables", console=out, transient=True)
     elif not stamp:
         names = _told(list(names))
-    tables = [found for name in names if (found := _variants(name, damaged))]
+    tables = [variants for name in names if (variants := _variants(name, damaged))]
     if not tables and not damaged:
         raise UserError("no table has been made yet; make one with: jumpbench table SLUG/TABLE")
     path = page_file()
@@ -60,11 +60,11 @@ TOLD_SECONDS = 5.0
 
 def _told(names: Sequence[str]) -> Iterator[str]:
     """The tables, one after the other; how far they are, where no bar can say it."""
-    count, told = f"{len(names)} table{'s'[: len(names) != 1]}", time.monotonic()
+    count, last = f"{len(names)} table{'s'[: len(names) != 1]}", time.monotonic()
     print(f"report: {count}; figures that are not yet drawn are drawn", file=sys.stderr, flush=True)
     for done, name in enumerate(names):
-        if time.monotonic() - told >= TOLD_SECONDS:
-            told = time.monotonic()
+        if time.monotonic() - last >= TOLD_SECONDS:
+            last = time.monotonic()
             print(f"report: {done} of {count}", file=sys.stderr, flush=True)
         yield name
 
@@ -105,9 +105,9 @@ def _says_less(variant: Variant) -> tuple[Any, ...]:
     stands behind what is whole; then its setting counts, and among equals how much is measured.
     Smoke says less than any part."""
     view = variant.view
-    asked = [cell for cell in view.cells if cell.asked]
-    share = sum(cell.status in ("measured", "fact") for cell in asked) / max(len(asked), 1)
-    numbers = any(cell.has_number for cell in asked)
+    cells = [cell for cell in view.cells if cell.asked]
+    share = sum(cell.status in ("measured", "fact") for cell in cells) / max(len(cells), 1)
+    numbers = any(cell.has_number for cell in cells)
     rank = _RANK.index(view.scale.kind)
     smoke = view.scale.kind == "smoke"
     return not numbers, bool(view.overrides), smoke, share < 0.5, rank, -share
@@ -128,9 +128,9 @@ def _variant(table: Table, label: str, file: Path, content: dict[str, Any]) -> V
 def _drawn(view: View, file: Path) -> dict[str, Path]:
     """Figures beside a table that was made here, in the order of the table file."""
     order = [entry.get("name", "figure") for entry in entries(view.table)]
-    found = {path.stem: path for path in sorted((file.parent / "figures").glob("*.png"))}
-    named = {name: found[name] for name in order if name in found}
-    return named | found
+    pictures = {path.stem: path for path in sorted((file.parent / "figures").glob("*.png"))}
+    named = {name: pictures[name] for name in order if name in pictures}
+    return named | pictures
 
 
 def _figures_of_record(view: View, file: Path) -> dict[str, Path]:

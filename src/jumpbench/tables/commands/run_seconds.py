@@ -1,82 +1,16 @@
 """How long runs take: what a record says of its rows, and what that means for runs to come."""
 
 import contextlib
-import math
-import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from jumpbench.errors import UserError
 from jumpbench.tables.commands.recorded import read_record
+from jumpbench.tables.judging.table_provenance import DAMAGED
 from jumpbench.tables.planning.grid import GridCell
-from jumpbench.tables.planning.plan import Run
-from jumpbench.tables.runs import PROVENANCE
-from jumpbench.tables.runs.store import read_json
-
-_DAMAGED = (UserError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
-
-
-@dataclass(frozen=True)
-class Place:
-    """What a run is for: the first cell that it fills, or the first row that needs it."""
-
-    row: str
-    column: str | None = None  # None: the run is needed, and fills no cell itself
-    name: str = ""  # of the experiment of a needed run
-
-
-def places(grid: Iterable[GridCell]) -> dict[str, tuple[Place, Run]]:
-    """Every run of a grid by its hash, with its place."""
-    cells = [(cell, run) for cell in grid for run in cell.runs]
-    named: dict[str, tuple[Place, Run]] = {}
-    for cell, run in cells:
-        named.setdefault(run.hash, (Place(cell.row.name, cell.column.name), run))
-    for cell, run in cells:
-        for need in run.with_needs():
-            experiment = f"{need.slug}/{need.name}"
-            named.setdefault(need.hash, (Place(cell.row.name, None, experiment), need))
-    return named
-
-
-def measured_seconds(grid: Iterable[GridCell]) -> list[dict[str, Any]]:
-    """Mean seconds of the finished runs of every row and column, as ``table.json`` keeps them."""
-    seconds: dict[tuple[Place, int | None], list[float]] = {}
-    for place, run in places(grid).values():
-        file = run.folder / PROVENANCE
-        if os.path.isfile(file):
-            with contextlib.suppress(*_DAMAGED):
-                one = wall_seconds(read_json(file, "delete it"))
-                seconds.setdefault((place, steps_of(run)), []).append(one)
-    return [
-        {
-            "row": place.row, "column": place.column, "needed": place.name or None,
-            "steps": steps, "runs": len(each), "seconds": round(fmean(each), 2),
-        }
-        for (place, steps), each in seconds.items()
-    ]  # fmt: skip
-
-
-def wall_seconds(provenance: Mapping[str, Any]) -> float:
-    """Seconds that a run took.
-
-    Raises:
-        ValueError: its provenance holds something else.
-    """
-    seconds = float(provenance["wall_seconds"])
-    if not 0 <= seconds < math.inf:
-        raise ValueError(f"wall_seconds={seconds}")
-    return seconds
-
-
-def steps_of(run: Run) -> int | None:
-    """Training steps that the run is configured for; None without a training or a fixed number."""
-    trainer = run.config.get("trainer")
-    steps = trainer.get("max_steps") if isinstance(trainer, dict) else None
-    return steps if isinstance(steps, int) and steps > 0 else None
-
+from jumpbench.tables.planning.run_places import Place, run_places, steps_of
 
 SHOWN = 6
 """So many rows of which nothing is recorded are named."""
@@ -126,7 +60,7 @@ def estimate(
     about another.
     """
     recorded, hardware = _recorded(table_id, scale)
-    total, by_hash = Estimate(), places(grid)
+    total, by_hash = Estimate(), run_places(grid)
     for wanted in missing:
         place, run = by_hash[wanted]
         if (seconds := _expected(place, steps_of(run), recorded)) is None:
@@ -154,17 +88,17 @@ def _expected(place: Place, steps: int | None, recorded: Sequence[dict[str, Any]
 
 def _recorded(table_id: str, scale: str) -> tuple[list[dict[str, Any]], list[str]]:
     """What the record says of the seconds of its rows, and its hardware; nothing without one."""
-    with contextlib.suppress(*_DAMAGED):
-        made = read_record(table_id, scale)["provenance"]
+    with contextlib.suppress(*DAMAGED):
+        origin = read_record(table_id, scale)["provenance"]
         rows = [
             {
                 "row": str(r["row"]), "column": r["column"], "needed": r["needed"],
                 "steps": r["steps"] if isinstance(r["steps"], int) else None,
                 "runs": max(int(r["runs"]), 1), "seconds": float(r["seconds"]),
             }
-            for r in made["seconds"]
+            for r in origin["seconds"]
         ]  # fmt: skip
-        return rows, [str(name) for name in made["hardware"]]
+        return rows, [str(name) for name in origin["hardware"]]
     return [], []
 
 

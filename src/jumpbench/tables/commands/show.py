@@ -3,6 +3,7 @@ cell of a table: its metrics, what computes them, what is published, the runs.""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from jumpbench.tables.judging.origins import Origins
 from jumpbench.tables.language.spec import Table, lines_of, load
 from jumpbench.tables.planning import grid as grids
 from jumpbench.tables.planning.composition import fitting
+from jumpbench.tables.planning.defaults import line_of
 from jumpbench.tables.planning.grid import GridCell, Selection
-from jumpbench.tables.planning.places import TYPED, Place, Places, of_scale, places
+from jumpbench.tables.planning.places import TYPED, Keys, Place, Places, of_scale, places
 from jumpbench.tables.planning.plan import Run, plan_run
 from jumpbench.tables.planning.unread import refuse_unread
 from jumpbench.tables.views.annotated import annotated, by_key
@@ -26,7 +28,7 @@ Placed = list[tuple[str, Place]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class CellNames:
     """What names a cell: names or patterns; None where there is only one."""
 
     row: str | None = None
@@ -51,7 +53,7 @@ def show_experiment(experiment: str, overrides: Sequence[str], as_json: bool = F
     _print(content, run, places(experiment, placed(overrides)), as_json)
 
 
-def show_cell(table_id: str, asked: Asked, selection: Selection, as_json: bool = False) -> None:
+def show_cell(table_id: str, names: CellNames, selection: Selection, as_json: bool = False) -> None:
     """Print what is behind a cell at one scale, and the configuration of its first run.
 
     Raises:
@@ -60,13 +62,13 @@ def show_cell(table_id: str, asked: Asked, selection: Selection, as_json: bool =
     """
     table = load(table_id)
     scale = grids.scale_of(table, selection.scale)
-    row = _one("row", asked.row, [r.name for r in table.rows])
+    row = _one("row", names.row, [r.name for r in table.rows])
     columns = dict.fromkeys(c.name for r, c, _ in table.cells() if r.name == row)
-    column = _one(f"column of {row}", asked.column, list(columns))
+    column = _one(f"column of {row}", names.column, list(columns))
     cells = grids.build(table, Selection(scale.name, selection.seeds, row, column,
                                          selection.overrides))  # fmt: skip
     metrics = [cell.metric.name for cell in cells]
-    chosen = select("metric", asked.metric, metrics) if asked.metric else metrics
+    chosen = select("metric", names.metric, metrics) if names.metric else metrics
     cells = [cell for cell in cells if cell.metric.name in chosen]
     first = next((cell for cell in cells if cell.runs), cells[0])
     where = lines_of(table.id, Path(table.file))
@@ -108,8 +110,8 @@ def _fitting(experiment: str, stated: Placed, typed: Sequence[str]) -> Placed:
     """All overrides in their order, scale files replaced by their lines."""
     whole = [one for text, place in stated for one in of_scale(text, place)]
     last = [one for text in typed for one in of_scale(text, TYPED)]
-    kept = set(fitting(experiment, _texts(whole), _texts(last))[0])
-    return [one for one in whole if one[0] in kept] + last
+    applied = set(fitting(experiment, _texts(whole), _texts(last))[0])
+    return [one for one in whole if one[0] in applied] + last
 
 
 def _texts(placed: Placed) -> list[str]:
@@ -128,7 +130,7 @@ def _metric(table: Table, cell: GridCell, where: Mapping[Any, tuple[Path, int]])
         "computed": [
             {
                 "function": one.function, "at": str(Place(one.file, one.line)),
-                "calls": {d.path: str(Place(d.file, d.line)) for d in one.uses},
+                "calls": {d.path: str(Place(d.module.file, d.line)) for d in one.uses},
             }
             for one in origins
         ],
@@ -152,8 +154,8 @@ def _runs(runs: Iterable[Run]) -> list[dict[str, Any]]:
 
 
 def _print(content: dict[str, Any], run: Run | None, at: Places | None, as_json: bool) -> None:
-    config = run.config if run else {}
-    comments = by_key(config, at.said) if at else {}
+    config = run.whole if run else {}
+    comments = by_key(config, partial(_said, run, at)) if run and at else {}
     if as_json:
         named = {".".join(map(str, keys)): said for keys, said in comments.items()}
         print_json(content | {"config": config, "places": named})
@@ -163,6 +165,16 @@ def _print(content: dict[str, Any], run: Run | None, at: Places | None, as_json:
         out.print(words(out, f"# {line}", "dim"), soft_wrap=True)
     for line in annotated(config, comments) if config else ():
         out.print(words(out, line), soft_wrap=True)
+
+
+def _said(run: Run, at: Places, keys: Keys) -> str:
+    """Where a value was written; of one that is a constructor's default, its line there."""
+    node: Any = run.config
+    for key in keys:
+        if isinstance(node, Mapping) and key not in node:
+            return f"default {Place(*line_of(str(node['_target_']), str(key)))}"
+        node = node[key]
+    return at.said(keys)
 
 
 def _heading(content: dict[str, Any]) -> Iterator[str]:

@@ -45,10 +45,10 @@ def make_runs(
     if pending := [step for step in steps.values() if state_of(step)[0] != "done"]:
         with Terminal(pending, lambda: None) as terminal:
             launcher.launch(pending, terminal, {})
-    made = [(run, content["metrics"]) for run in runs if (content := read_metrics(run.folder))]
-    if made:
-        _print(made)
-    return len(made) == len(runs)
+    results = [(run, content["metrics"]) for run in runs if (content := read_metrics(run.folder))]
+    if results:
+        _print(results)
+    return len(results) == len(runs)
 
 
 def _changes(experiment: str, overrides: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -58,25 +58,25 @@ def _changes(experiment: str, overrides: Sequence[str]) -> tuple[list[str], list
     return fitting(experiment, expanded(scales), typed)
 
 
-def _print(made: Sequence[tuple[Run, dict[str, Any]]]) -> None:
+def _print(results: Sequence[tuple[Run, dict[str, Any]]]) -> None:
     """Metrics by seed, and how to have the runs back in Python."""
     out = console()
     table = RichTable(header_style="bold", pad_edge=False)
     table.add_column("metric", overflow="fold")
-    several = len(made) > 1
-    heads = ["mean", "std", *(f"seed {run.seed}" for run, _ in made)] if several else ["value"]
+    several = len(results) > 1
+    heads = ["mean", "std", *(f"seed {run.seed}" for run, _ in results)] if several else ["value"]
     for head in heads:
         table.add_column(head, justify="right")
-    for name in dict.fromkeys(name for _, metrics in made for name in metrics):
-        values = [metrics.get(name) for _, metrics in made]
+    for name in dict.fromkeys(name for _, metrics in results for name in metrics):
+        values = [metrics.get(name) for _, metrics in results]
         summary = _summary(values) if several else []
         table.add_row(*(words(out, text) for text in [name, *summary, *map(_value, values)]))
-    for run, _ in made:
+    for run, _ in results:
         out.print(words(out, run.id, "bold"), soft_wrap=True)
     out.print(table)
-    for run, _ in made:
+    for run, _ in results:
         out.print(words(out, f"written: {run.folder}"), soft_wrap=True)
-    back = f'import jumpbench; run = jumpbench.load_run("{made[0][0].id}")'
+    back = f'import jumpbench; run = jumpbench.load_run("{results[0][0].id}")'
     out.print(words(out, f"in Python: {back}", "dim"), soft_wrap=True)
 
 

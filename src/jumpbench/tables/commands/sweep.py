@@ -123,7 +123,7 @@ def _short(override: str) -> str:
 
 def _known_metrics(experiment: str) -> list[str]:
     """What tables show of this experiment."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for name in available():
         try:
             listed = load(name)
@@ -131,5 +131,5 @@ def _known_metrics(experiment: str) -> list[str]:
             continue
         if experiment in (listed.experiment, *(row.experiment for row in listed.rows)):
             sources = (metric.source or metric.name for metric in listed.metrics.values())
-            found |= dict.fromkeys(s for s in sources if "{" not in s)
-    return list(found)
+            names |= dict.fromkeys(s for s in sources if "{" not in s)
+    return list(names)

@@ -58,7 +58,7 @@ def filled(table: Table, scale: str, known: Numbers) -> Table:
     def said(text: Any, row: str = "") -> Any:
         if not isinstance(text, str):
             return text
-        return _MENTION.sub(lambda found: known.get(_name(found, row), "–"), text)
+        return _MENTION.sub(lambda mention: known.get(_name(mention, row), "–"), text)
 
     rows = tuple(
         replace(row, note=said(row.note, row.name), not_target=said(row.not_target, row.name))
@@ -95,11 +95,11 @@ def _texts(table: Table, scale: str) -> Iterator[tuple[str, str]]:
 
 
 def _mentions(text: str, row: str) -> Iterator[str]:
-    return (_name(found, row) for found in _MENTION.finditer(text))
+    return (_name(mention, row) for mention in _MENTION.finditer(text))
 
 
-def _name(found: re.Match[str], row: str) -> str:
-    of, key = found[1] or row, found[2]
+def _name(mention: re.Match[str], row: str) -> str:
+    of, key = mention[1] or row, mention[2]
     return f"{of}: {key}" if of else key
 
 
@@ -107,11 +107,11 @@ def _value(table: Table, runs: Mapping[str, Sequence[Run]], mention: str) -> str
     of, _, key = mention.rpartition(": ")
     if of and of not in runs:
         raise UserError(f"{table.file}: ${{{mention}}}: there is no row '{of}'")
-    asked = runs[of] if of else [run for each in runs.values() for run in each]
-    found = [value for run in asked if (value := _looked_up(run, key)) is not None]
-    if asked and not found:
+    chosen = runs[of] if of else [run for each in runs.values() for run in each]
+    values = [value for run in chosen if (value := _looked_up(run, key)) is not None]
+    if chosen and not values:
         raise UserError(f"{table.file}: ${{{mention}}}: its runs have no number or word '{key}'")
-    return " / ".join(dict.fromkeys(found)) or "–"
+    return " / ".join(dict.fromkeys(values)) or "–"
 
 
 def _looked_up(run: Run, key: str) -> str | None:

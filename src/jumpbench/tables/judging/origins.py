@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jumpbench.tables.judging.definitions import Definition, layers, named_by
+from jumpbench.tables.judging.definitions import layers, named_by
 from jumpbench.tables.planning.constructors import targets
+from jumpbench.tables.planning.sources import Definition
 
 _RUNS = "jumpbench.tables.runs.execute.execute"
 STORED, MENTIONED, DOCUMENTED, FITTING = range(4)
@@ -95,7 +96,8 @@ def _hits(one: Definition, wanted: str, kind: int) -> Iterator[Origin]:
     for name in names[:1]:
         used = {d.path: d for value in name.values for d in named_by(one.module, value)}
         uses = [d for d in used.values() if isinstance(d.node, ast.FunctionDef | ast.ClassDef)]
-        yield Origin(f"{one.module}.{name.function}", one.file, name.line, tuple(uses))
+        function = f"{one.module.name}.{name.function}"
+        yield Origin(function, one.module.file, name.line, tuple(uses))
 
 
 @functools.cache
@@ -118,7 +120,7 @@ class _Reader(ast.NodeVisitor):
     def _add(self, key: ast.AST | None, kind: int, *values: ast.AST) -> None:
         line = getattr(key, "lineno", 0)
         if isinstance(key, ast.Name) and kind == STORED:  # a constant
-            key = next((getattr(d.node, "value", None) for d in named_by(self._module, key)), None)
+            key = next((d.node for d in named_by(self._module, key)), None)
         text, pattern = "", isinstance(key, ast.JoinedStr)
         if isinstance(key, ast.JoinedStr):
             parts = [str(p.value) if isinstance(p, ast.Constant) else "" for p in key.values]

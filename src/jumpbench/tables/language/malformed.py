@@ -34,7 +34,7 @@ def malformed(error: ValidationError, raw: Any) -> Malformed:
     unknown = [e for e in errors if e["type"] == "unexpected_keyword_argument"]
     first = (unknown or errors)[0]  # a misspelled key is why another one is missing
     place = _inside(first["loc"], raw)
-    kind, given = first["type"], first["input"]
+    kind, value = first["type"], first["input"]
     last, outer = (place[-1], spelled(place[:-1])) if place else ("", "")
     if kind == "missing":
         key = first["loc"][-1]
@@ -44,13 +44,13 @@ def malformed(error: ValidationError, raw: Any) -> Malformed:
     if kind in ("tuple_type", "list_type"):
         return Malformed(place, f"'{last}' in {outer} must be a list")
     if kind in ("dataclass_type", "mapping_type", "dict_type"):
-        return Malformed(place, f"{spelled(place)} must be a mapping, not {given!r}")
+        return Malformed(place, f"{spelled(place)} must be a mapping, not {value!r}")
     words = first["msg"].removeprefix("Value error, ").removeprefix("Input ").replace("'", '"')
-    return Malformed(place, f"{spelled(place)}: {words}" + _shown(given))
+    return Malformed(place, f"{spelled(place)}: {words}" + _shown(value))
 
 
-def _shown(given: Any) -> str:
-    return f", not {str(given)[:40]!r}" if isinstance(given, str | int | float | None) else ""
+def _shown(value: Any) -> str:
+    return f", not {str(value)[:40]!r}" if isinstance(value, str | int | float | None) else ""
 
 
 def _known(loc: tuple[str | int, ...]) -> str:

@@ -32,7 +32,7 @@ class Events(Protocol):
     def failed(self, run: Run, message: str) -> None: ...
     def waiting(self, run: Run) -> None: ...
     def noted(self, run: Run, message: str) -> None: ...
-    def told(self, message: str) -> None: ...
+    def message(self, text: str) -> None: ...
 
 
 # run hash -> {"table": ..., "row": ..., "column": ..., "scale": ...}
@@ -65,15 +65,15 @@ def launcher(name: str, options: Sequence[str] = ()) -> Launcher:
         raise UserError(
             f"launcher={name} needs the package {package}: pip install 'jumpbench[{name}]'"
         )
-    made = getattr(importlib.import_module(module), kind)
-    return made(**options_of(name, made, options))
+    cls = getattr(importlib.import_module(module), kind)
+    return cls(**options_of(name, cls, options))
 
 
-def options_of(name: str, made: type, given: Sequence[str]) -> dict[str, Any]:
+def options_of(name: str, cls: type, words: Sequence[str]) -> dict[str, Any]:
     """Values of a launcher's fields; one that is a mapping takes ``launcher.FIELD.KEY=VALUE``."""
-    kinds = typing.get_type_hints(made) if dataclasses.is_dataclass(made) else {}
+    kinds = typing.get_type_hints(cls) if dataclasses.is_dataclass(cls) else {}
     options: dict[str, Any] = {}
-    for override in given:
+    for override in words:
         key, _, text = override.removeprefix(_OPTION).partition("=")
         key, _, below = key.partition(".")
         if key not in kinds:

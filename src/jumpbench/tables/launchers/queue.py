@@ -40,13 +40,13 @@ class Queue:
     def ask(self) -> None:
         command = ["squeue", "--noheader", "--array", "--format=%i %T", "--user", getpass.getuser()]
         try:
-            told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+            answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
         except (OSError, subprocess.SubprocessError) as error:
             words = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
             raise UserError(
                 f"squeue failed: {words[-1] if words else error}; is the scheduler up?"
             ) from None
-        self._states = dict(line.split() for line in told.stdout.splitlines() if line.strip())
+        self._states = dict(line.split() for line in answer.stdout.splitlines() if line.strip())
         self._asked = time.monotonic()
 
 

@@ -107,7 +107,7 @@ class _Call:
         try:
             for run in runs:
                 self._submit(run, open_tasks)
-            asked = time.monotonic()
+            last_look = time.monotonic()
             while open_tasks or held:
                 tasks = list(open_tasks)
                 ready = _ready(tasks)
@@ -116,10 +116,10 @@ class _Call:
                     if self._ended(run, task) is Outcome.HELD:
                         held.append(run)
                 self._watching.look(open_tasks.values())
-                if held and time.monotonic() - asked >= HELD_SECONDS:
+                if held and time.monotonic() - last_look >= HELD_SECONDS:
                     again = sorted(held, key=lambda run: order[run.hash])
                     self._events.waiting(again[0])
-                    held, asked = [], time.monotonic()
+                    held, last_look = [], time.monotonic()
                     for run in again:
                         self._submit(run, open_tasks)
         except BaseException:

@@ -27,34 +27,34 @@ class Tasks:
         # A process that has used one GPU cannot change to another.
         self._on_gpus = ray.remote(max_calls=1)(_make())
 
-    def by(self, asked: Resources) -> tuple[Any, dict[str, Any]]:
+    def by(self, resources: Resources) -> tuple[Any, dict[str, Any]]:
         """(the function that makes a run, its options).
 
         Raises:
             UserError: no machine has what it asks for, nor ever will.
         """
-        options: dict[str, Any] = {"num_cpus": asked.cpus}
-        if asked.memory_gb:
-            options["memory"] = int(asked.memory_gb * 2**30)
-        if gpus := self._gpus(asked):
+        options: dict[str, Any] = {"num_cpus": resources.cpus}
+        if resources.memory_gb:
+            options["memory"] = int(resources.memory_gb * 2**30)
+        if gpus := self._gpus(resources):
             options["num_gpus"] = gpus
         self._check(options)
         return self._on_gpus if gpus else self._on_cpus, options
 
-    def _gpus(self, asked: Resources) -> float:
+    def _gpus(self, resources: Resources) -> float:
         there = max((node.get("GPU", 0.0) for node in self._nodes), default=0.0)
-        if asked.gpus == 0 or (asked.gpus is None and not there):
+        if resources.gpus == 0 or (resources.gpus is None and not there):
             return 0.0
-        if asked.gpu_memory_gb is None:
-            return float(asked.gpus or asked.devices)
+        if resources.gpu_memory_gb is None:
+            return float(resources.gpus or resources.devices)
         if self._gpu_memory is None:
             self._gpu_memory = _memory_of_a_gpu()
-        if asked.gpu_memory_gb > self._gpu_memory:
+        if resources.gpu_memory_gb > self._gpu_memory:
             raise UserError(
-                f"resources.gpu_memory_gb={asked.gpu_memory_gb:g}: a GPU here has "
+                f"resources.gpu_memory_gb={resources.gpu_memory_gb:g}: a GPU here has "
                 f"{self._gpu_memory:.0f} GiB"
             )
-        return math.ceil(1e4 * asked.gpu_memory_gb / self._gpu_memory) / 1e4
+        return math.ceil(1e4 * resources.gpu_memory_gb / self._gpu_memory) / 1e4
 
     def _check(self, options: dict[str, Any]) -> None:
         if self._grows:

@@ -79,7 +79,7 @@ class Slurm:
             new = [run for run in left if queued_as(run.folder) is None]
             arrays = self._submit(new, failures, labels)
         queued = len(left) - len(new)
-        events.told(
+        events.message(
             f"{len(new)} runs queued in {arrays} submissions"
             + (f", {queued} were queued before" if queued else "")
             + ("" if self.wait else "; see jumpbench status, and call again for the table")
@@ -118,27 +118,27 @@ class Slurm:
 
     def parameters(self, run: Run) -> dict[str, Any]:
         """What submitit is told for a run, and for all of its array."""
-        asked = Resources.of(run.config)
+        resources = Resources.of(run.config)
         minutes = self.minutes
-        if asked.minutes is not None:
-            minutes = min(minutes, math.ceil(asked.minutes) + _MARGIN_MINUTES)
-        gpus = 1 if asked.gpus is None and asked.gpu_memory_gb else asked.gpus
+        if resources.minutes is not None:
+            minutes = min(minutes, math.ceil(resources.minutes) + _MARGIN_MINUTES)
+        gpus = 1 if resources.gpus is None and resources.gpu_memory_gb else resources.gpus
         extra: dict[str, Any] = {"requeue": True, **self.extra}
         if needed := _jobs_needed(run):
             extra |= {"dependency": "afterok:" + ":".join(needed), "kill-on-invalid-dep": "yes"}
-        given = {
+        stated = {
             "name": f"jumpbench-{run.slug}", "timeout_min": minutes,
-            "nodes": asked.machines, "tasks_per_node": 1, "cpus_per_task": asked.cpus,
-            "mem_gb": asked.memory_gb, "gpus_per_node": gpus or None,
+            "nodes": resources.machines, "tasks_per_node": 1, "cpus_per_task": resources.cpus,
+            "mem_gb": resources.memory_gb, "gpus_per_node": gpus or None,
             "slurm_partition": self.partition, "slurm_account": self.account,
             "slurm_qos": self.qos, "slurm_constraint": self.constraint,
             "slurm_signal_delay_s": self.warning, "slurm_array_parallelism": self.parallel,
             "slurm_setup": [line.strip() for line in self.setup.split(";") if line.strip()] or None,
             "slurm_additional_parameters": extra,
             # Where one machine's part fails, the others would wait for it.
-            "slurm_srun_args": ["--kill-on-bad-exit=1"] if asked.machines > 1 else None,
+            "slurm_srun_args": ["--kill-on-bad-exit=1"] if resources.machines > 1 else None,
         }  # fmt: skip
-        return {key: value for key, value in given.items() if value is not None}
+        return {key: value for key, value in stated.items() if value is not None}
 
 
 def _groups(runs: Sequence[Run], failures: Failures) -> Iterator[list[Run]]:
@@ -174,9 +174,9 @@ def _parts(runs: list[Run], most: int) -> Iterator[list[Run]]:
 @functools.cache
 def _largest_array() -> int:
     """How many jobs an array may have here."""
-    told = subprocess.run(["scontrol", "show", "config"], capture_output=True, text=True)
-    found = re.search(r"MaxArraySize\s*=\s*(\d+)", told.stdout)
-    return max(int(found[1]) - 1, 1) if found else 1000
+    answer = subprocess.run(["scontrol", "show", "config"], capture_output=True, text=True)
+    limit = re.search(r"MaxArraySize\s*=\s*(\d+)", answer.stdout)
+    return max(int(limit[1]) - 1, 1) if limit else 1000
 
 
 def _wait(runs: Sequence[Run], failures: Failures, events: Events) -> None:

@@ -68,9 +68,9 @@ def copied_nodes(config: dict[str, Any], keys: Sequence[str], experiment: str) -
     Raises:
         UserError: the run has no such node.
     """
-    kept = (*(key.removesuffix("?") for key in keys), "needs", "seed")
+    untouched = (*(key.removesuffix("?") for key in keys), "needs", "seed")
     nodes = {}
-    for name, key in zip(keys, kept, strict=False):
+    for name, key in zip(keys, untouched, strict=False):
         *above, last = key.split(".")
         where: Any = config
         for part in above:
@@ -82,7 +82,7 @@ def copied_nodes(config: dict[str, Any], keys: Sequence[str], experiment: str) -
             raise UserError(
                 f"experiment {experiment}: copy: {no_such('node', key, map(str, known))}"
             )
-        nodes[key] = resolved_but(config, key, kept)
+        nodes[key] = resolved_but(config, key, untouched)
     return nodes
 
 
@@ -172,15 +172,15 @@ def fitting(
     if not own:
         return [*stated, *typed], []
     config = composed(experiment, [str(o.input_line) for o in groups])
-    kept, notes = [], []
+    applied, notes = [], []
     for text in stated:
         override = parsed[text]
         inside = None if chooses_group(override) else override.key_or_group
         if inside and (name := ownchoices.not_taken(inside, config, own)):
             notes.append(f"{text} is not applied: {name} has no such argument")
         else:
-            kept.append(text)
-    return [*kept, *typed], notes
+            applied.append(text)
+    return [*applied, *typed], notes
 
 
 def _mapping_at(config: dict[str, Any], name: str) -> dict[str, Any]:
@@ -228,7 +228,7 @@ def _composed_groups(experiment: str | None, groups: tuple[str, ...]) -> dict[st
             return compose("run", overrides=[*chosen, *_NO_APPLICATION])
 
     try:
-        return composition_cache.kept(by_hydra, conf_dirs(), chosen)
+        return composition_cache.cached(by_hydra, conf_dirs(), chosen)
     except (*_FAILURES, OSError) as error:
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
     except yaml.YAMLError as error:

@@ -59,13 +59,13 @@ NEVER_OWN = {
 def own_folders() -> list[Path]:
     """Where modules of one's own are looked for: the working folder, ``JUMPBENCH_CONF`` and its
     parent, and what ``PYTHONPATH`` names."""
-    found = []
+    folders = []
     with contextlib.suppress(OSError):  # the folder was deleted
-        found.append(Path.cwd())
+        folders.append(Path.cwd())
     for own in own_conf_dirs():
-        found += [own, own.parent]
-    found += [Path(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
-    return found
+        folders += [own, own.parent]
+    folders += [Path(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+    return folders
 
 
 def find_own_modules() -> None:
@@ -180,11 +180,11 @@ def locate(name: str, place: str = "") -> Any:
             through a module that another one has imported.
     """
     parts = name.split(".")
-    found, error = None, None
+    target, error = None, None
     for i in range(len(parts) - 1, 0, -1):
         module = ".".join(parts[:i])
         try:
-            found = importlib.import_module(module)
+            target = importlib.import_module(module)
         except ModuleNotFoundError as missing:
             if missing.name is None or not (module + ".").startswith(missing.name + "."):
                 raise UserError(f"{place}: {name}: importing {module} failed: {missing}") from None
@@ -196,15 +196,15 @@ def locate(name: str, place: str = "") -> Any:
                 f"{place}: {name}: importing {module} failed: {type(inner).__name__}: {inner}"
             ) from None
         for part in parts[i:]:
-            if not hasattr(found, part):
-                known = [n for n in dir(found) if not n.startswith("_")]
+            if not hasattr(target, part):
+                known = [n for n in dir(target) if not n.startswith("_")]
                 near = difflib.get_close_matches(part, known, n=1, cutoff=0.5)
                 hint = f"; did you mean '{near[0]}'?" if near else ""
                 raise UserError(f"{place}: {module} has no '{part}'{hint}")
-            found = getattr(found, part)
-            if inspect.ismodule(found):
-                raise refusal(name, place, f" ({module} only imports {found.__name__})")
-        return found
+            target = getattr(target, part)
+            if inspect.ismodule(target):
+                raise refusal(name, place, f" ({module} only imports {target.__name__})")
+        return target
     raise UserError(
         f"{place}: {name} is not importable ({error}): install its package, put it beside "
         "JUMPBENCH_CONF or in this folder, or set PYTHONPATH"

@@ -10,11 +10,19 @@ of libraries are left as they are written.
 import ast
 import functools
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from jumpbench.tables.planning import sources
 from jumpbench.tables.planning.constructors import LIBRARIES, is_allowed
-from jumpbench.tables.planning.sources import Function, Module, bases_of, defined, in_order
+from jumpbench.tables.planning.sources import (
+    Definition,
+    Function,
+    Module,
+    bases_of,
+    defined,
+    in_order,
+)
 
 REQUIRED = object()
 """In the place of the default of an argument that has none."""
@@ -61,20 +69,29 @@ def arguments(name: str) -> dict[str, Any] | None:
     """Arguments of a class or function by its dotted name, those of the classes above it where it
     hands on ``**kwargs``; with their defaults, or :data:`REQUIRED`. None: its source is not known.
     """
-    if name.startswith(LIBRARIES) or not is_allowed(name):
+    if name.startswith(LIBRARIES) or not is_allowed(name) or (called := defined(name)) is None:
         return None
-    place = defined(name)
-    if place is None:
-        return None
-    found: dict[str, Any] = {}
-    for module, constructor in _constructors(*place):
-        if isinstance(constructor, ast.ClassDef):
-            return {**found, **_fields(module, constructor)}
-        own, hands_on = _of_function(module, constructor)
-        found = {**own, **found}
+    known: dict[str, Any] = {}
+    for constructor in _constructors(called):
+        own, hands_on = _arguments(constructor)
+        known = {**own, **known}
         if not hands_on:
-            return found
-    return found
+            break
+    return known
+
+
+def line_of(name: str, argument: str) -> tuple[Path, int]:
+    """File and line of an argument that :func:`arguments` knows."""
+    called = defined(name)
+    for one in _constructors(called) if called else ():
+        for above in [one] if isinstance(one.node, Function) else in_order(one):
+            for node in ast.walk(getattr(above.node, "args", above.node)):
+                named = node.arg if isinstance(node, ast.arg) else ""
+                if isinstance(node, ast.AnnAssign):  # the field of a data class
+                    named = ast.unparse(node.target)
+                if named == argument:
+                    return above.module.file, int(getattr(node, "lineno", 0))
+    raise KeyError(argument)
 
 
 def forget() -> None:
@@ -84,42 +101,44 @@ def forget() -> None:
     _completed_defaults.cache_clear()
 
 
-def _constructors(module: Module, definition: ast.AST) -> Iterator[tuple[Module, ast.AST]]:
+def _constructors(called: Definition) -> Iterator[Definition]:
     """The function, or the constructors of a class from it upwards; a data class is its own."""
-    if isinstance(definition, Function):
-        yield module, definition
-    elif isinstance(definition, ast.ClassDef):
-        for place, one in in_order(module, definition):
-            inits = (d for d in one.body if isinstance(d, Function) and d.name == "__init__")
-            constructor = next(inits, one if _is_dataclass(one) else None)
-            if constructor is not None:
-                yield place, constructor
+    if isinstance(called.node, Function):
+        yield called
+    elif isinstance(called.node, ast.ClassDef):
+        for one in in_order(called):
+            if constructor := defined(f"{one.path}.__init__"):
+                yield constructor
+            elif _is_dataclass(one):
+                yield one
 
 
-def _of_function(module: Module, function: Any) -> tuple[dict[str, Any], bool]:
+def _arguments(constructor: Definition) -> tuple[dict[str, Any], bool]:
     """Arguments with defaults, and whether it takes any other (``**kwargs``)."""
-    a = function.args
+    if not isinstance(constructor.node, Function):
+        return _fields(constructor), False
+    a = constructor.node.args
     positional = [*a.posonlyargs, *a.args]
     values = [*[None] * (len(positional) - len(a.defaults)), *a.defaults, *a.kw_defaults]
     named = zip([*positional, *a.kwonlyargs], values, strict=True)
-    found = {arg.arg: _default(module, value) for arg, value in named}
+    known = {arg.arg: _default(constructor.module, value) for arg, value in named}
     if positional and positional[0].arg in ("self", "cls"):
-        del found[positional[0].arg]
-    return found, a.kwarg is not None
+        del known[positional[0].arg]
+    return known, a.kwarg is not None
 
 
-def _is_dataclass(definition: ast.ClassDef) -> bool:
-    calls = (d.func if isinstance(d, ast.Call) else d for d in definition.decorator_list)
+def _is_dataclass(one: Definition) -> bool:
+    decorators = getattr(one.node, "decorator_list", ())
+    calls = (d.func if isinstance(d, ast.Call) else d for d in decorators)
     return any(ast.unparse(call).rpartition(".")[2] == "dataclass" for call in calls)
 
 
-def _fields(module: Module, definition: ast.ClassDef) -> dict[str, Any]:
+def _fields(one: Definition) -> dict[str, Any]:
     """Fields of a data class, those of its bases first."""
-    found: dict[str, Any] = {}
-    for place, base in bases_of(module, definition):
-        if _is_dataclass(base):
-            found |= _fields(place, base)
-    for inner in definition.body:
+    fields: dict[str, Any] = {}
+    for base in filter(_is_dataclass, bases_of(one)):
+        fields |= _fields(base)
+    for inner in getattr(one.node, "body", ()):
         if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
             if "ClassVar" in ast.unparse(inner.annotation):
                 continue
@@ -130,8 +149,8 @@ def _fields(module: Module, definition: ast.ClassDef) -> dict[str, Any]:
                 if isinstance(init, ast.Constant) and init.value is False:
                     continue
                 value = keys.get("default", keys.get("default_factory"))
-            found[inner.target.id] = _default(module, value)
-    return found
+            fields[inner.target.id] = _default(one.module, value)
+    return fields
 
 
 def _default(module: Module, value: ast.AST | None) -> Any:
@@ -141,13 +160,13 @@ def _default(module: Module, value: ast.AST | None) -> Any:
     seen: set[str] = set()
     while isinstance(value, ast.Name | ast.Attribute):
         name = module.follow(ast.unparse(value))
-        place = defined(name) if name not in seen and not name.startswith(LIBRARIES) else None
-        if place is None:
+        one = defined(name) if name not in seen and not name.startswith(LIBRARIES) else None
+        if one is None:
             return name
-        if isinstance(place[1], ast.ClassDef | Function):
+        if isinstance(one.node, ast.ClassDef | Function):
             return {"_target_": name, "_partial_": True}
         seen.add(name)
-        module, value = place
+        module, value = one.module, one.node
     try:
         return _plain(ast.literal_eval(value))
     except ValueError:

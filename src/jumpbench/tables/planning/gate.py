@@ -56,11 +56,11 @@ def permitted(name: str, place: str = "") -> Any:
     if not is_allowed(name):
         raise refusal(name, place)
     find_own_modules()
-    found = locate(name, place)
-    if name not in FUNCTIONS and not _may_be_called(found, name):
-        origin = _origin(found) or type(found).__name__
+    target = locate(name, place)
+    if name not in FUNCTIONS and not _may_be_called(target, name):
+        origin = _origin(target) or type(target).__name__
         raise refusal(name, place, f" (of {origin})" if not name.startswith(origin) else "")
-    return found
+    return target
 
 
 def called(node: Mapping[str, Any], place: str = "") -> Any:
@@ -69,14 +69,14 @@ def called(node: Mapping[str, Any], place: str = "") -> Any:
     Raises:
         UserError: a configuration may not call it.
     """
-    found = permitted(check_node(node, place), place)
+    target = permitted(check_node(node, place), place)
     getter = node["_target_"]
-    if (getter == "hydra.utils.get_class" and not inspect.isclass(found)) or (
-        getter not in ("hydra.utils.get_class", "hydra.utils.get_object") and not callable(found)
+    if (getter == "hydra.utils.get_class" and not inspect.isclass(target)) or (
+        getter not in ("hydra.utils.get_class", "hydra.utils.get_object") and not callable(target)
     ):
         kind = "class" if getter == "hydra.utils.get_class" else "function"
         raise UserError(f"{place}: {node.get('path', getter)} is no {kind}")
-    return found
+    return target
 
 
 def construct(node: Any, /, _place: str = "", **further: Any) -> Any:
@@ -122,36 +122,36 @@ def _below(place: str, key: Any) -> str:
     return f"{place}.{key}" if place else str(key)
 
 
-def _may_be_called(found: Any, name: str) -> bool:
-    origin = _origin(found)
+def _may_be_called(target: Any, name: str) -> bool:
+    origin = _origin(target)
     if origin is None:
         return False
-    if inspect.isclass(found) and f"{origin}.".startswith(_PARTS):
+    if inspect.isclass(target) and f"{origin}.".startswith(_PARTS):
         return not any(part.startswith("_") for part in origin.split("."))
     if f"{origin}.".startswith(LAYERS):
-        return origin not in CLOSED and (inspect.isclass(found) or _is_function(found, name))
-    return _is_own(origin) or (origin == "builtins" and type(found) in _PLAIN and _is_own(name))
+        return origin not in CLOSED and (inspect.isclass(target) or _is_function(target, name))
+    return _is_own(origin) or (origin == "builtins" and type(target) in _PLAIN and _is_own(name))
 
 
-def _is_function(found: Any, name: str) -> bool:
+def _is_function(target: Any, name: str) -> bool:
     """A function of a module, or another constructor of a class: no method of its instances."""
-    if "." not in getattr(found, "__qualname__", ""):
-        return callable(found)
+    if "." not in getattr(target, "__qualname__", ""):
+        return callable(target)
     owner, _, last = name.rpartition(".")
     static = inspect.getattr_static(locate(owner), last, None)
     return isinstance(static, classmethod | staticmethod)
 
 
-def _origin(found: Any) -> str | None:
+def _origin(target: Any) -> str | None:
     """The module that defines a class, a function (what is behind ``partial``), or the class of any
     other object."""
-    while isinstance(found, functools.partial | functools.partialmethod):
-        found = found.func
-    if inspect.ismethod(found):
-        found = found.__func__
-    if inspect.isclass(found) or inspect.isroutine(found) or hasattr(found, "__wrapped__"):
-        return getattr(found, "__module__", None)
-    return type(found).__module__
+    while isinstance(target, functools.partial | functools.partialmethod):
+        target = target.func
+    if inspect.ismethod(target):
+        target = target.__func__
+    if inspect.isclass(target) or inspect.isroutine(target) or hasattr(target, "__wrapped__"):
+        return getattr(target, "__module__", None)
+    return type(target).__module__
 
 
 def _is_own(module: str) -> bool:

@@ -231,11 +231,11 @@ def _stated(table: Table, scale: Scale, row: Row, column: Column) -> list[str]:
 
 def not_applied(grid: Iterable[GridCell], table: Table, selection: Selection) -> list[str]:
     """What the table states and a class of one's own does not take, each once."""
-    found: dict[str, None] = {}
+    notes: dict[str, None] = {}
     scale, typed = scale_of(table, selection.scale), expanded(selection.overrides)
     for cell in grid:
         experiment = cell.row.experiment or table.experiment
         if cell.runs and experiment:
             stated = _stated(table, scale, cell.row, cell.column)
-            found |= dict.fromkeys(fitting(experiment, stated, typed)[1])
-    return list(found)
+            notes |= dict.fromkeys(fitting(experiment, stated, typed)[1])
+    return list(notes)

@@ -38,7 +38,7 @@ def identity(config: dict[str, Any]) -> str:
     Raises:
         UserError: a mapping whose keys are partly text.
     """
-    kept: dict[str, Any] = {}
+    deciding: dict[str, Any] = {}
     for key in DECIDING:
         value = completed(config.get(key))
         if isinstance(value, dict):
@@ -47,11 +47,11 @@ def identity(config: dict[str, Any]) -> str:
             if key in NULL_IS_ABSENT:
                 value = {k: v for k, v in value.items() if v is not None}
         if value or key in ("seed", "stages"):
-            kept[key] = value
+            deciding[key] = value
     try:
-        text = json.dumps(kept, sort_keys=True, default=str)
+        text = json.dumps(deciding, sort_keys=True, default=str)
     except TypeError:  # they have no order
-        raise UserError(f"the key {_odd_key(kept)!r} must be text: quote it") from None
+        raise UserError(f"the key {_odd_key(deciding)!r} must be text: quote it") from None
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 

@@ -57,10 +57,10 @@ def _sets_the_rate(target: str) -> bool:
 
     find_own_modules()
     try:
-        found = locate(target)
+        schedule = locate(target)
     except UserError:  # told when the run is checked
         return False
-    return isinstance(found, type) and issubclass(found, RateByStep)
+    return isinstance(schedule, type) and issubclass(schedule, RateByStep)
 
 
 def _written_at(config: Mapping[str, Any], path: Sequence[str]) -> str:

@@ -212,8 +212,8 @@ def places(experiment: str, overrides: Iterable[tuple[str, Place]]) -> Places:
     for override, place in parsed:
         group = override.key_or_group
         if group in classes and override in groups:  # a class in the place of all that files say
-            kept = {k: v for k, v in (whole.inner or {}).items() if k != group}
-            whole = Node(whole.place, {**kept, group: _of_value(raw.get(group), place)})
+            rest = {k: v for k, v in (whole.inner or {}).items() if k != group}
+            whole = Node(whole.place, {**rest, group: _of_value(raw.get(group), place)})
     for override, place in parsed:
         if not chooses_group(override) and not override.is_delete():
             keys = [int(key) if key.isdigit() else key for key in _names(override.key_or_group)]

@@ -108,7 +108,7 @@ def _planned(experiment: str, overrides: tuple[str, ...], seed: int | None) -> R
     if seed is not None:
         config["seed"] = seed
     passed_on = tuple(o for o in overrides if is_anonymous(o))
-    return _plan(experiment, config, passed_on, Asked(overrides, seed))
+    return _plan(experiment, config, passed_on, Request(overrides, seed))
 
 
 @functools.cache
@@ -121,7 +121,7 @@ def _needed(
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """What a run was asked for with: overrides of its experiment, and a seed."""
 
     overrides: tuple[str, ...]
@@ -142,14 +142,14 @@ def _plan(
     experiment: str,
     config: dict[str, Any],
     passed_on: tuple[str, ...],
-    asked: Asked | None = None,
+    request: Request | None = None,
 ) -> Run:
     needs: dict[str, Run] = {}
     try:
         for key, need in (config.get("needs") or {}).items():
             if need is None:
                 continue  # an experiment on top of another may drop what that one needs
-            needs[str(key)] = run = _need(experiment, str(key), config, need, passed_on, asked)
+            needs[str(key)] = run = _need(experiment, str(key), config, need, passed_on, request)
             config["needs"][key]["folder"] = f"run:{run.hash}"
         _name_by_class(experiment, config)
         plain = resolved(config)
@@ -158,8 +158,8 @@ def _plan(
     try:
         check_allowed(plain)
         check_name_and_seed(plain)
-        if asked is not None:
-            refuse_ignored_rates(config, plain, asked.keys(experiment))
+        if request is not None:
+            refuse_ignored_rates(config, plain, request.keys(experiment))
     except UserError as error:
         raise UserError(f"experiment {experiment}: {error}") from None
     plain["needs"] = {key: f"run:{run.hash}" for key, run in needs.items()}
@@ -189,7 +189,7 @@ _places: dict[str, tuple[str, str]] = {}
 
 def _need(
     experiment: str, key: str, config: dict[str, Any], need: Any, passed_on: tuple[str, ...],
-    asked: Asked | None,
+    request: Request | None,
 ) -> Run:  # fmt: skip
     """The run under ``needs.KEY``: an experiment, nodes copied from this run, then overrides.
 
@@ -212,12 +212,12 @@ def _need(
         )
     changes = tuple(map(str, wanted.get("overrides") or ()))
     if "without" in wanted:
-        if asked is None:
+        if request is None:
             raise UserError(
                 f"experiment {experiment}: needs.{key}.without speaks of this run's overrides, but "
                 "it was made of another run's nodes; give that one's needs without as well"
             )
-        theirs = asked.without(experiment, [str(k) for k in wanted["without"] or ()])
-        return _planned(str(wanted["experiment"]), (*theirs, *changes), asked.seed)
+        theirs = request.without(experiment, [str(k) for k in wanted["without"] or ()])
+        return _planned(str(wanted["experiment"]), (*theirs, *changes), request.seed)
     nodes = copied_nodes(config, [str(k) for k in wanted.get("copy") or ()], experiment)
     return _needed(str(wanted["experiment"]), changes, json.dumps(nodes), passed_on)

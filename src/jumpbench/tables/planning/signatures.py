@@ -71,13 +71,13 @@ def _arguments(function: Any) -> tuple[dict[str, inspect.Parameter], bool]:
 
     What a class takes as ``**kwargs`` is looked up in the class above it, and so on.
     """
-    found: dict[str, inspect.Parameter] = {}
+    known: dict[str, inspect.Parameter] = {}
     for constructor in _constructors(function):
         parameters = inspect.signature(constructor).parameters.values()
-        found |= {p.name: p for p in parameters if p.kind in _NAMED and p.name not in found}
+        known |= {p.name: p for p in parameters if p.kind in _NAMED and p.name not in known}
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-            return {name: p for name, p in found.items() if name != "self"}, False
-    return {name: p for name, p in found.items() if name != "self"}, True
+            return {name: p for name, p in known.items() if name != "self"}, False
+    return {name: p for name, p in known.items() if name != "self"}, True
 
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -91,7 +91,7 @@ def _constructors(called: Any) -> list[Any]:
 
 
 def _check_call(called: Any, place: str, node: Mapping[str, Any]) -> None:
-    given = {str(k): v for k, v in node.items() if not (k[0] == "_" and k[-1] == "_")}
+    arguments = {str(k): v for k, v in node.items() if not (k[0] == "_" and k[-1] == "_")}
     try:
         parameters = inspect.signature(called).parameters
     except (TypeError, ValueError):  # built in C
@@ -99,7 +99,7 @@ def _check_call(called: Any, place: str, node: Mapping[str, Any]) -> None:
     takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     named = {n for n, p in parameters.items() if p.kind in _NAMED}
     name = getattr(called, "__name__", str(called))
-    for key in given:
+    for key in arguments:
         if key not in named and not takes_all:
             near = difflib.get_close_matches(key, named, n=1, cutoff=0.5)
             hint = (
@@ -109,10 +109,10 @@ def _check_call(called: Any, place: str, node: Mapping[str, Any]) -> None:
     if not node.get("_partial_") and not node.get("_args_") and not takes_all:
         required = {n for n in named if parameters[n].default is inspect.Parameter.empty}
         later = _given_later(place)
-        if lacking := sorted(required - set(given) - later):
+        if lacking := sorted(required - set(arguments) - later):
             raise UserError(f"{place}: {name} needs {', '.join(lacking)}")
     hints = _hints(called)
-    for key, value in given.items():
+    for key, value in arguments.items():
         if key in hints and not _fits(value, hints[key]):
             default = parameters[key].default if key in parameters else None
             if value is None and default is None:

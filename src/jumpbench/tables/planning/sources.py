@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from jumpbench.tables.planning.constructors import LIBRARIES, own_folders
 
@@ -25,12 +25,13 @@ def forget() -> None:
     _head.cache_clear()
 
 
-@dataclass
+@dataclass(eq=False)
 class Module:
     """What the text of a module defines and imports at its top level."""
 
     name: str
     package: str
+    file: Path
     definitions: dict[str, ast.AST] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)  # name here: dotted name there
 
@@ -38,6 +39,22 @@ class Module:
         """The dotted name from outside of what is called ``dotted`` in this module."""
         head, dot, rest = dotted.partition(".")
         return self.imports.get(head, f"{self.name}.{head}") + dot + rest
+
+
+class Definition(NamedTuple):
+    """A class, a function, or the value of a constant, called so in its module."""
+
+    module: Module
+    name: str
+    node: ast.AST
+
+    @property
+    def path(self) -> str:
+        return f"{self.module.name}.{self.name}"
+
+    @property
+    def line(self) -> int:
+        return int(getattr(self.node, "lineno", 0))
 
 
 @functools.cache
@@ -55,7 +72,7 @@ def _module(name: str) -> Module | None:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return None
-    module = Module(name, name if package else name.rpartition(".")[0])
+    module = Module(name, name if package else name.rpartition(".")[0], file)
     for statement in tree.body:
         _note(module, statement)
     return module
@@ -108,8 +125,8 @@ def _is_lazy(value: ast.expr) -> TypeGuard[ast.Call]:
     return value.func.id == "lazy_names" and isinstance(value.args[1], ast.Dict)
 
 
-def defined(name: str, seen: tuple[str, ...] = ()) -> tuple[Module, ast.AST] | None:
-    """The module that defines what is called ``name``, and the definition."""
+def defined(name: str, seen: tuple[str, ...] = ()) -> Definition | None:
+    """What is called ``name``; None of what no source says."""
     parts = name.split(".")
     for i in range(len(parts) - 1, 0, -1):
         module = _module(".".join(parts[:i])) if name not in seen else None
@@ -118,34 +135,33 @@ def defined(name: str, seen: tuple[str, ...] = ()) -> tuple[Module, ast.AST] | N
         first, *rest = parts[i:]
         if first in module.imports:
             return defined(".".join([module.imports[first], *rest]), (*seen, name))
-        definition = module.definitions.get(first)
+        node = module.definitions.get(first)
         for part in rest:
-            inner = getattr(definition, "body", ())
-            definition = next(
-                (d for d in inner if isinstance(d, ast.ClassDef | Function) and d.name == part),
-                None,
-            )
-        return (module, definition) if definition is not None else None
+            inner = (d for d in getattr(node, "body", ()) if isinstance(d, ast.ClassDef | Function))
+            node = next((d for d in inner if d.name == part), None)
+        return Definition(module, ".".join(parts[i:]), node) if node is not None else None
     return None
 
 
-def in_order(module: Module, definition: ast.ClassDef) -> list[tuple[Module, ast.ClassDef]]:
+def in_order(one: Definition) -> list[Definition]:
     """A class and those above it whose source is known, in Python's order (C3)."""
-    bases = list(bases_of(module, definition))
-    rows = [*(in_order(*base) for base in bases), bases]
-    order = [(module, definition)]
+    bases = list(bases_of(one))
+    rows = [*map(in_order, bases), bases]
+    order = [one]
     while rows := [row for row in rows if row]:
-        later = {id(one) for row in rows for _, one in row[1:]}
-        head = next((row[0] for row in rows if id(row[0][1]) not in later), rows[0][0])
+        later = {above for row in rows for above in row[1:]}
+        head = next((row[0] for row in rows if row[0] not in later), rows[0][0])
         order.append(head)
-        rows = [[entry for entry in row if entry[1] is not head[1]] for row in rows]
+        rows = [[above for above in row if above != head] for row in rows]
     return order
 
 
-def bases_of(module: Module, definition: ast.ClassDef) -> Iterator[tuple[Module, ast.ClassDef]]:
+def bases_of(one: Definition) -> Iterator[Definition]:
     """The classes right above a class, those whose source is known."""
-    for base in definition.bases:
-        name = module.follow(ast.unparse(base.value if isinstance(base, ast.Subscript) else base))
-        place = None if name.startswith(LIBRARIES) else defined(name)
-        if place and isinstance(place[1], ast.ClassDef):
-            yield place[0], place[1]
+    for base in getattr(one.node, "bases", ()):
+        name = one.module.follow(
+            ast.unparse(base.value if isinstance(base, ast.Subscript) else base)
+        )
+        above = None if name.startswith(LIBRARIES) else defined(name)
+        if above and isinstance(above.node, ast.ClassDef):
+            yield above

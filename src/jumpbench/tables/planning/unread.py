@@ -43,13 +43,13 @@ def refuse_unread(typed: Sequence[str], calls: Sequence[Call]) -> None:
                 raise UserError(f"{text[:80]}: nothing reads {key}{_like(key, calls[0](typed))}")
 
 
-def _reads(given: tuple[str, Sequence[str]], without: tuple[str, Sequence[str]]) -> bool | None:
+def _reads(call: tuple[str, Sequence[str]], without: tuple[str, Sequence[str]]) -> bool | None:
     """Whether an override makes another run; None if it leaves the configuration as it was,
     completed by defaults."""
     try:
-        if completed(composed(*given)) == completed(composed(*without)):
+        if completed(composed(*call)) == completed(composed(*without)):
             return None
-        return plan_run(*given).hash != plan_run(*without).hash
+        return plan_run(*call).hash != plan_run(*without).hash
     except UserError:  # another override stands on this one
         return True
 

@@ -26,16 +26,16 @@ def main() -> int:
     parser.add_argument("--held", action="store_true")
     parser.add_argument("--patient", action="store_true")
     parser.add_argument("--spent", type=float, default=0.0)
-    asked = parser.parse_args()
+    words = parser.parse_args()
     logging.captureWarnings(True)
-    job = Job.planned(asked.folder.resolve(), asked.spent)
+    job = Job.planned(words.folder.resolve(), words.spent)
     try:
-        if asked.held:
+        if words.held:
             end_with_parent()
             ended = make_here(job)
         else:
             ended = attempt(job)
-            while asked.patient and ended.outcome is Outcome.HELD:
+            while words.patient and ended.outcome is Outcome.HELD:
                 time.sleep(PATIENT_SECONDS)
                 ended = attempt(job)
     except KeyboardInterrupt:

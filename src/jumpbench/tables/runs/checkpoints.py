@@ -176,8 +176,8 @@ def resume_point(folder: Path, run: str) -> Path | None:
         UserError: no checkpoint is whole, or it is of another run.
     """
     names = (LAST_CHECKPOINT, PREVIOUS_CHECKPOINT)
-    found = [path for name in names if (path := folder / name).exists()]
-    for path in found:
+    paths = [path for name in names if (path := folder / name).exists()]
+    for path in paths:
         if (problem := _problem(path)) is None:
             owner = torch.load(path, map_location="cpu", weights_only=True, mmap=True).get("run")
             if owner != run:
@@ -187,9 +187,9 @@ def resume_point(folder: Path, run: str) -> Path | None:
                 )
             return path
         logging.getLogger("jumpbench").warning("%s is damaged (%s)", path, problem)
-    if found:
+    if paths:
         raise UserError(
-            f"{found[0]} is corrupt; delete it and call again: the run then starts from step 0"
+            f"{paths[0]} is corrupt; delete it and call again: the run then starts from step 0"
         )
     return None
 

@@ -81,15 +81,15 @@ def _file(name: str) -> Path | None:
 
 @functools.cache
 def _imports(path: Path) -> tuple[Path, ...]:
-    found = []
+    files = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names: Iterable[str] = ()
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-        found += [file for file in map(_file, names) if file]
-    return tuple(dict.fromkeys(found))
+        files += [file for file in map(_file, names) if file]
+    return tuple(dict.fromkeys(files))
 
 
 @functools.cache

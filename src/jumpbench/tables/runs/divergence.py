@@ -78,8 +78,8 @@ class FiniteTraining(Callback):
         finite = largest.isfinite()
         not_finite = int((~finite).sum())
         large = int((finite & (largest > (self._limit or math.inf))).sum())
-        found = [(not_finite, "not finite"), (large, f"above {self._limit:g}" if large else "")]
-        return [f"{n} of {len(largest)} weight tensors are {what}" for n, what in found if n]
+        kinds = [(not_finite, "not finite"), (large, f"above {self._limit:g}" if large else "")]
+        return [f"{n} of {len(largest)} weight tensors are {what}" for n, what in kinds if n]
 
     def diverged(self, module: torch.nn.Module, step: int, error: Exception) -> Diverged | None:
         """What ``error``, raised in training, comes from, if the weights are beyond use."""

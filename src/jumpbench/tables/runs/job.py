@@ -81,9 +81,9 @@ class ToFile:
 def tell_progress(folder: Path, watch: Any) -> None:
     """Tell a watch, if there is one, what another process has left by :class:`ToFile`."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        told = json.loads((folder / PROGRESS).read_text())
+        event = json.loads((folder / PROGRESS).read_text())
         if watch is not None:
-            watch.progress(told["stage"], told["done"], told["total"])
+            watch.progress(event["stage"], event["done"], event["total"])
 
 
 def _labelled(folder: Path) -> bool:

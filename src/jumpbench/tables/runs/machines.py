@@ -25,11 +25,11 @@ def machines(trainer: dict[str, Any]) -> int:
     Raises:
         UserError: not a whole number above zero.
     """
-    asked = trainer.get("num_nodes")
-    asked = 1 if asked is None else asked
-    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
-        raise UserError(f"trainer.num_nodes={asked}: give a whole number of machines")
-    return asked
+    count = trainer.get("num_nodes")
+    count = 1 if count is None else count
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise UserError(f"trainer.num_nodes={count}: give a whole number of machines")
+    return count
 
 
 def opened(trainer: dict[str, Any]) -> dict[str, str]:

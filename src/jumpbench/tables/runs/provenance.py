@@ -52,13 +52,13 @@ def now() -> str:
 
 @functools.cache
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "jumpbench": __version__}
+    numbers = {"python": platform.python_version(), "jumpbench": __version__}
     for name in _PACKAGES:
         try:
-            found[name] = importlib.metadata.version(name)
+            numbers[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return numbers
 
 
 def versions() -> dict[str, str]:

@@ -43,20 +43,20 @@ class Resources:
         Raises:
             UserError: an unknown resource, or one that is no positive number.
         """
-        asked = dict(config.get("resources") or {})
+        wanted = dict(config.get("resources") or {})
         known = ("cpus", "gpus", "memory_gb", "gpu_memory_gb", "minutes")
-        if unknown := set(asked) - set(known):
+        if unknown := set(wanted) - set(known):
             raise no_such("resource", sorted(map(str, unknown))[0], known)
-        given: dict[str, Any] = {k: _number(k, v) for k, v in asked.items() if v is not None}
+        amounts: dict[str, Any] = {k: _number(k, v) for k, v in wanted.items() if v is not None}
         trainer = config.get("trainer") or {}
         devices = _devices(trainer)
         accelerator = str(trainer.get("accelerator", "auto"))
-        if "gpus" not in given and accelerator != "auto":
-            given["gpus"] = devices if accelerator in _GPU else 0
-        if "gpu_memory_gb" in given and given.get("gpus", 0) > 1:
+        if "gpus" not in amounts and accelerator != "auto":
+            amounts["gpus"] = devices if accelerator in _GPU else 0
+        if "gpu_memory_gb" in amounts and amounts.get("gpus", 0) > 1:
             raise UserError("resources.gpu_memory_gb is for a part of one GPU; leave out gpus=")
-        given |= {key: int(given[key]) for key in ("cpus", "gpus") if key in given}
-        return Resources(**given, devices=devices, machines=machines(trainer))
+        amounts |= {key: int(amounts[key]) for key in ("cpus", "gpus") if key in amounts}
+        return Resources(**amounts, devices=devices, machines=machines(trainer))
 
 
 def time_limit(config: dict[str, Any]) -> float | None:

@@ -26,10 +26,10 @@ class TrainingLog(Callback):
         if not trainer.is_global_zero:
             return
         rows = self._rows()
-        kept = [row for row in rows if float(row["step"] or "inf") <= trainer.global_step]
+        earlier = [row for row in rows if float(row["step"] or "inf") <= trainer.global_step]
         self._columns = list(rows[0]) if rows else []
-        if kept != rows:
-            self._write(kept)
+        if earlier != rows:
+            self._write(earlier)
 
     def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
         self._batches += 1

@@ -23,12 +23,12 @@ def bars(
 
     directed = [m.name for m in filled.table.metrics.values() if m.better != "none"]
     wanted = [*(metrics or directed or filled.table.metrics)]
-    panels = [(metric, found) for metric in wanted if (found := _bars(filled, metric, rows))]
+    panels = [(metric, by_row) for metric in wanted if (by_row := _bars(filled, metric, rows))]
     if not panels:
         return None
     panels = panels[:PANELS]
-    names = [row for row in rows or filled.rows if any(row in found for _, found in panels)]
-    most = max(sum(map(len, found.values())) for _, found in panels)
+    names = [row for row in rows or filled.rows if any(row in by_row for _, by_row in panels)]
+    most = max(sum(map(len, by_row.values())) for _, by_row in panels)
     width = min(14.0, max(5.0, 1.6 + 0.14 * most))
     figure, axes = plt.subplots(
         len(panels),
@@ -37,8 +37,8 @@ def bars(
         squeeze=False,
         layout="constrained",
     )
-    for axis, (metric, found) in zip(axes[:, 0], panels, strict=True):
-        _panel(axis, filled, metric, found, names)
+    for axis, (metric, by_row) in zip(axes[:, 0], panels, strict=True):
+        _panel(axis, filled, metric, by_row, names)
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", fontsize=7, frameon=False)
     return figure
@@ -46,27 +46,27 @@ def bars(
 
 def _bars(filled: Filled, metric: str, rows: Sequence[str] | None) -> dict[str, dict[str, Cell]]:
     """{row: {column: cell}} of the cells with a number."""
-    found: dict[str, dict[str, Cell]] = {}
+    by_row: dict[str, dict[str, Cell]] = {}
     for row in rows or filled.rows:
         for column in filled.columns:
             cell = filled.cell(row, column, metric)
             if cell is not None and cell.measured is not None and math.isfinite(cell.measured):
-                found.setdefault(row, {})[column] = cell
-    return found
+                by_row.setdefault(row, {})[column] = cell
+    return by_row
 
 
 def _panel(
-    axis: Any, filled: Filled, metric: str, found: dict[str, dict[str, Cell]], names: Sequence[str]
+    axis: Any, filled: Filled, metric: str, by_row: dict[str, dict[str, Cell]], names: Sequence[str]
 ) -> None:
     from matplotlib import colormaps
 
     listed: Any = colormaps["tab20" if len(names) > 10 else "tab10"]
     colours = listed.colors
-    columns = [c for c in filled.columns if any(c in cells for cells in found.values())]
+    columns = [c for c in filled.columns if any(c in cells for cells in by_row.values())]
     wide = 0.85 / len(names)
     numbers: list[float] = []
     for i, row in enumerate(names):
-        cells = found.get(row, {})
+        cells = by_row.get(row, {})
         at = [columns.index(c) + (i - (len(names) - 1) / 2) * wide for c in cells]
         heights = [cast(float, cell.measured) for cell in cells.values()]
         errors = [cell.std or cell.uncertainty or 0.0 for cell in cells.values()]

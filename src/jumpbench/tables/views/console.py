@@ -9,17 +9,8 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from jumpbench.names import visible
+from jumpbench.tables.views import wording
 from jumpbench.tables.views.layout import Block, Text, View, blocks
-from jumpbench.tables.views.wording import (
-    banner,
-    claim_head,
-    claim_words,
-    counts,
-    legend,
-    made_by,
-    notes,
-    title,
-)
 
 PIPED_WIDTH = 100
 _COLOURS = {"≈": "green", "▲": "blue", "▼": "red"}
@@ -44,10 +35,10 @@ def quiet_stdout() -> None:
 
 def console(stderr: bool = False) -> Console:
     """As wide as the terminal, or 100 columns where there is none. Names are no markup."""
-    made = _Console(stderr=stderr, highlight=False, markup=False, emoji=False)
-    if not made.is_terminal and "COLUMNS" not in os.environ:
-        made.width = PIPED_WIDTH
-    return made
+    terminal = _Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not terminal.is_terminal and "COLUMNS" not in os.environ:
+        terminal.width = PIPED_WIDTH
+    return terminal
 
 
 def words(out: Console, text: str, style: str = "") -> RichText:
@@ -62,22 +53,22 @@ def print_table(view: View) -> None:
     """The table, its claims and its notes on standard output."""
     out = console()
     out.print(words(out, view.heading, "bold"))
-    for line in banner(view):
+    for line in wording.banner(view):
         out.print(words(out, line, "yellow"))
     out.print(words(out, view.about, "dim"))
     for block in blocks(view):
         for part in _split(block, out.width):
             out.print(_rich(out, part))
     paper = " Second lines: the paper." if view.beside else ""
-    out.print(words(out, f"{counts(view.cells)}.{paper}{legend(view)}", "dim"))
+    out.print(words(out, f"{wording.counts(view.cells)}.{paper}{wording.legend(view)}", "dim"))
     for claim in view.claims:
         mark, colour = _CLAIM[claim["holds"]]
         out.print(words(out, f"{mark} ", colour) + words(out, claim["text"]))
-        head, detail = claim_head(claim), claim_words(claim)
+        head, detail = wording.claim_head(claim), wording.claim_words(claim)
         if detail and not detail.startswith(head):
             detail = f"{head}: {detail}"
         out.print(words(out, f"  {detail or head}", "dim"))
-    for note in [*notes(view), made_by(view)]:
+    for note in [*wording.notes(view), wording.made_by(view)]:
         out.print(words(out, f"- {note}", "dim"))
     out.file.flush()
 
@@ -108,7 +99,7 @@ def _split(block: Block, width: int) -> list[Block]:
 
 def _rich(out: Console, block: Block) -> RichTable:
     table = RichTable(header_style="bold", show_lines=False, pad_edge=False)
-    table.add_column(words(out, title(block.metric)), no_wrap=False)
+    table.add_column(words(out, wording.title(block.metric)), no_wrap=False)
     for name in block.columns:
         table.add_column(words(out, name), justify="right", no_wrap=True)
     for row, texts in block.rows:

@@ -139,10 +139,10 @@ def draw(
     paths, failed = [], False
     for name, function, arguments in functions(filled.table):
         try:
-            made = [folder / f"{name}{suffix}" for suffix in formats]
-            drawn = _drawn(filled, made, function, arguments, finish)
+            files = [folder / f"{name}{suffix}" for suffix in formats]
+            drawn = _drawn(filled, files, function, arguments, finish)
         except _DiskRefuses as error:
-            raise error.told from None
+            raise error.cause from None
         except Exception as error:  # whatever a figure function or a damaged file raises
             failed = True
             cause = innermost(error)
@@ -151,7 +151,7 @@ def draw(
             print(f"figure '{name}' of {filled.table.id} is not drawn: {words}", file=sys.stderr)
             continue
         if drawn:
-            paths.append(made[0])
+            paths.append(files[0])
     content = {"runs": list(runs), "figures": wanted, "paths": [path.name for path in paths]}
     if paths and not failed:
         write_json(stamp, content)
@@ -161,8 +161,8 @@ def draw(
 class _DiskRefuses(Exception):
     """A figure that was drawn cannot be written: no other one can be, either."""
 
-    def __init__(self, told: UserError) -> None:
-        self.told = told
+    def __init__(self, cause: UserError) -> None:
+        self.cause = cause
 
 
 def _drawn(

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jumpbench.names import one_line
+from jumpbench.tables.views import wording
 from jumpbench.tables.views.layout import Block, Text, View, blocks
-from jumpbench.tables.views.wording import banner, counts, legend, made_by, notes, title
 
 LETTERS = 100
 """How wide a panel may be in letters: in a column of 345 points it is set at no less than half of
@@ -52,7 +52,7 @@ def to_latex(view: View) -> str:
     is overfull.
     """
     said = [f"{view.table.id}, {view.scale_name} scale: measured (published)", view.title]
-    said += [*banner(view), made_by(view), *notes(view)]
+    said += [*wording.banner(view), wording.made_by(view), *wording.notes(view)]
     said += ["needs: \\usepackage{booktabs,graphicx,amssymb}"]
     lines = [f"% {one_line(line)}" for line in said]  # what follows an end of line is obeyed
     for i, panel in enumerate(_panels(blocks(view))):
@@ -70,8 +70,8 @@ def to_latex(view: View) -> str:
 def _caption(view: View) -> str:
     published = " Published numbers are in brackets." if view.beside else ""
     best = " The best of each column is bold."
-    words = [f"{view.heading}.", view.about, *banner(view)]
-    words += [f"{counts(view.cells)}.{published}{best}{legend(view)}"]
+    words = [f"{view.heading}.", view.about, *wording.banner(view)]
+    words += [f"{wording.counts(view.cells)}.{published}{best}{wording.legend(view)}"]
     return _tex(" ".join(words))
 
 
@@ -116,7 +116,7 @@ def _tabular(panel: _Panel) -> list[str]:
     heads, rules, at = [], [], 2
     for block in panel.blocks:
         width = len(block.columns)
-        heads.append(rf"\multicolumn{{{width}}}{{c}}{{{_tex(title(block.metric))}}}")
+        heads.append(rf"\multicolumn{{{width}}}{{c}}{{{_tex(wording.title(block.metric))}}}")
         rules.append(rf"\cmidrule(lr){{{at}-{at + width - 1}}}")
         at += width
     names = [_tex(name) for block in panel.blocks for name in block.columns]

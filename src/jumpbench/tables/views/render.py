@@ -10,19 +10,10 @@ from typing import Any
 
 from jumpbench.files import write_atomic
 from jumpbench.names import one_line
+from jumpbench.tables.views import wording
 from jumpbench.tables.views.latex import to_latex
 from jumpbench.tables.views.layout import View, blocks
 from jumpbench.tables.views.webpage import to_html
-from jumpbench.tables.views.wording import (
-    banner,
-    claim_head,
-    claim_words,
-    counts,
-    legend,
-    made_by,
-    notes,
-    title,
-)
 
 FORMATS = "table.{json,md,tex,html,csv}, runs.csv"
 
@@ -40,7 +31,7 @@ def write_all(
 
 
 def _with_origin(view: View) -> str:
-    return f"{to_markdown(view)}\n{as_markdown(made_by(view))}.\n"
+    return f"{to_markdown(view)}\n{as_markdown(wording.made_by(view))}.\n"
 
 
 def to_json(content: Any) -> str:
@@ -90,13 +81,12 @@ def as_markdown(text: str) -> str:
 
 def to_markdown(view: View, level: int = 3) -> str:
     lines = [f"{'#' * level} {as_markdown(view.heading)}", ""]
-    for line in banner(view):
+    for line in wording.banner(view):
         lines += [as_markdown(line), ""]
-    lines += [f"{counts(view.cells)}.{legend(view)}", ""]
+    lines += [f"{wording.counts(view.cells)}.{wording.legend(view)}", ""]
     for block in blocks(view):
-        lines.append(
-            "| " + " | ".join(map(as_markdown, [title(block.metric), *block.columns])) + " |"
-        )
+        heads = map(as_markdown, [wording.title(block.metric), *block.columns])
+        lines.append(f"| {' | '.join(heads)} |")
         lines.append("|---" * (len(block.columns) + 1) + "|")
         for row, texts in block.rows:
             lines.append(
@@ -106,8 +96,8 @@ def to_markdown(view: View, level: int = 3) -> str:
             lines.append(f"| *{block.perfect_label}* | " + " | ".join(block.perfect) + " |")
         lines.append("")
     for claim in view.claims:
-        words = f" ({claim_words(claim)})" if claim_words(claim) else ""
-        lines.append(f"- **{claim_head(claim)}**: {as_markdown(claim['text'] + words)}")
+        words = f" ({wording.claim_words(claim)})" if wording.claim_words(claim) else ""
+        lines.append(f"- **{wording.claim_head(claim)}**: {as_markdown(claim['text'] + words)}")
     lines += [""] if view.claims else []
-    lines += [f"- {as_markdown(note)}" for note in notes(view)]
+    lines += [f"- {as_markdown(note)}" for note in wording.notes(view)]
     return "\n".join(lines).rstrip() + "\n"

@@ -6,6 +6,7 @@ import io
 import math
 import os
 import pickle
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,12 +36,19 @@ def first_cells(view: View) -> dict[str, Cell]:
 
 
 def runs_of_rows(view: View) -> dict[str, Path]:
-    """The folder of the first run of each row, by what the row and its column are called."""
-    rows: dict[str, tuple[str, Path]] = {}
-    for run, cell in first_cells(view).items():
-        name = f"{view.row_head(cell.row)} ({view.column_head(cell.column)})"
-        rows.setdefault(cell.row, (name, run_folder(run)))
-    return dict(rows.values())
+    """The folder of a run of each row, by what the row and its column are called: in the column
+    that most rows have, so that they can be compared, else in the first one."""
+    runs: dict[str, dict[str, str]] = {}
+    for cell in view.cells:
+        for value in cell.values[:1]:
+            if is_run_id(value.run):
+                runs.setdefault(cell.row, {}).setdefault(cell.column, value.run)
+    filled = Counter(column for row in runs.values() for column in row)
+    chosen = {row: max(there, key=lambda c: filled[c]) for row, there in runs.items()}
+    return {
+        f"{view.row_head(row)} ({view.column_head(column)})": run_folder(runs[row][column])
+        for row, column in chosen.items()
+    }
 
 
 def trained_runs(folder: Path, seen: set[Path] | None = None) -> Iterator[Path]:
@@ -73,8 +81,8 @@ def learning_curve(run: Path) -> tuple[str, list[tuple[float, float]]] | None:
             points = [p for row in rows if (p := _point(row, name)) is not None]
             if len(points) > 1:
                 stride = -(-len(points) // POINTS)
-                kept = points[::stride]
-                return name, kept if kept[-1] == points[-1] else [*kept, points[-1]]
+                thinned = points[::stride]
+                return name, thinned if thinned[-1] == points[-1] else [*thinned, points[-1]]
     return None
 
 
@@ -126,22 +134,22 @@ def sample_sheet(runs: Mapping[str, Path]) -> bytes | None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    found = {
+    pictures = {
         name: images[:SHOWN]
         for name, run in runs.items()
         if (samples := _samples(run)) is not None
         and _is_picture(samples, run)
         and (images := _images(samples)) is not None
     }
-    if not found:
+    if not pictures:
         return None
     figure, axes = plt.subplots(
-        -(-len(found) // 2), min(2, len(found)), squeeze=False, layout="constrained",
-        figsize=(4.8 * min(2, len(found)), 1.0 * -(-len(found) // 2)),
+        -(-len(pictures) // 2), min(2, len(pictures)), squeeze=False, layout="constrained",
+        figsize=(4.8 * min(2, len(pictures)), 1.0 * -(-len(pictures) // 2)),
     )  # fmt: skip
     for axis in axes.flat:
         axis.set_axis_off()
-    for axis, (name, images) in zip(axes.flat, found.items(), strict=False):
+    for axis, (name, images) in zip(axes.flat, pictures.items(), strict=False):
         axis.imshow(_side_by_side(images), cmap="gray", interpolation="nearest")
         axis.set_title(name, fontsize=7)
     buffer = io.BytesIO()

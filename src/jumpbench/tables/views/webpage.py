@@ -13,6 +13,7 @@ from jumpbench.errors import UserError
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.runs import PROVENANCE
 from jumpbench.tables.runs.store import read_json, run_folder
+from jumpbench.tables.views import wording
 from jumpbench.tables.views.captions import caption
 from jumpbench.tables.views.embedded import embedded
 from jumpbench.tables.views.layout import Block, Text, View, blocks, inside
@@ -22,17 +23,6 @@ from jumpbench.tables.views.runpictures import (
     samples_picture,
     sparkline,
     trained_runs,
-)
-from jumpbench.tables.views.wording import (
-    banner,
-    claim_head,
-    claim_words,
-    counts,
-    legend,
-    made_by,
-    notes,
-    state,
-    title,
 )
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -114,12 +104,13 @@ def _variant(variant: Variant) -> dict[str, Any]:
     return {
         "label": variant.label, "title": view.title, "about": view.about, "table": view.table.id,
         "scale_name": view.scale_name, "kind": _kind(view), "summary": variant.summary,
-        "banner": banner(view), "counts": counts(view.cells), "legend": legend(view),
+        "banner": wording.banner(view), "counts": wording.counts(view.cells),
+        "legend": wording.legend(view),
         "has_best": any(c["best"] for b in shown for r in b["rows"] for c in r["cells"]),
-        "blocks": shown, "notes": notes(view), "made_by": made_by(view),
+        "blocks": shown, "notes": wording.notes(view), "made_by": wording.made_by(view),
         "collected": view.provenance.get("collected", ""), "command": variant.command,
         "claims": [
-            {"state": state(c), "text": c["text"], "words": _claim(c)}
+            {"state": wording.state(c), "text": c["text"], "words": _claim(c)}
             for c in view.claims
         ],
         "figures": [
@@ -134,7 +125,7 @@ def _variant(variant: Variant) -> dict[str, Any]:
 
 def _claim(claim: Mapping[str, Any]) -> str:
     """How a claim was decided, or where it points; most details begin with it."""
-    words, how = claim_words(claim), claim_head(claim)
+    words, how = wording.claim_words(claim), wording.claim_head(claim)
     return words if words.startswith(how) else f"{how}: {words}" if words else how
 
 
@@ -153,7 +144,7 @@ def _block(block: Block, place: Mapping[int, int]) -> dict[str, Any]:
         }  # fmt: skip
 
     return {
-        "title": title(block.metric), "columns": block.columns, "perfect": block.perfect,
+        "title": wording.title(block.metric), "columns": block.columns, "perfect": block.perfect,
         "perfect_label": block.perfect_label,
         "rows": [{"head": row, "cells": list(map(shown, texts))} for row, texts in block.rows],
     }  # fmt: skip
@@ -167,20 +158,20 @@ def _content(variant: Variant) -> Any:
     runs = {value.run for cell in view.cells for value in cell.values}
     content = {
         "cells": [_cell(variant, cell) for cell in inside(view)],
-        "runs": {run: found for run in sorted(runs) if (found := _run(run))},
-        "made_by": made_by(view), "command": variant.command,
+        "runs": {run: origin for run in sorted(runs) if (origin := _run(run))},
+        "made_by": wording.made_by(view), "command": variant.command,
     }  # fmt: skip
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
 
 
 def _cell(variant: Variant, cell: Cell) -> dict[str, Any]:
-    kept = ("measured", "std", "uncertainty", "perfect", "n_seeds", "n_samples", "status",
+    names = ("measured", "std", "uncertainty", "perfect", "n_seeds", "n_samples", "status",
             "verdict", "note")  # fmt: skip
     view, metric = variant.view, variant.view.table.metrics.get(cell.metric)
-    content: dict[str, Any] = {name: getattr(cell, name) for name in kept}
+    content: dict[str, Any] = {name: getattr(cell, name) for name in names}
     content |= {"row": view.row_head(cell.row), "column": view.column_head(cell.column)}
-    content["metric"] = title(metric) if metric else cell.metric
+    content["metric"] = wording.title(metric) if metric else cell.metric
     if view.beside and metric and metric.printed:
         content |= {"paper": cell.paper, "paper_std": cell.paper_std}
     content["values"] = [{"seed": v.seed, "value": v.value, "run": v.run} for v in cell.values]
@@ -193,16 +184,16 @@ def _cell(variant: Variant, cell: Cell) -> dict[str, Any]:
 def _run(run: str) -> dict[str, str]:
     """Where a run comes from, if its folder is here."""
     try:
-        made = read_json(run_folder(run) / PROVENANCE, "")
-        machine = made["hardware"]
-        commit = made["commit"] and str(made["commit"])[:10]
-        changes = " with local changes" if made["dirty"] else ""
-        versions = (f"{name} {version}" for name, version in made["versions"].items())
+        origin = read_json(run_folder(run) / PROVENANCE, "")
+        machine = origin["hardware"]
+        commit = origin["commit"] and str(origin["commit"])[:10]
+        changes = " with local changes" if origin["dirty"] else ""
+        versions = (f"{name} {version}" for name, version in origin["versions"].items())
         return {
             "commit": f"{commit}{changes}" if commit else "none",
-            "hardware": f"{machine.get('gpu') or machine['cpu']}, {made['threads']} threads",
-            "took": f"{made['wall_seconds']} s, {made['peak_memory_gb']} GB",
-            "finished": str(made["finished"]),
+            "hardware": f"{machine.get('gpu') or machine['cpu']}, {origin['threads']} threads",
+            "took": f"{origin['wall_seconds']} s, {origin['peak_memory_gb']} GB",
+            "finished": str(origin["finished"]),
             "versions": ", ".join(versions),
         }
     except (UserError, KeyError, TypeError, AttributeError):

@@ -30,9 +30,9 @@ def counts(cells: Sequence[Cell]) -> str:
     """
     measured = [cell for cell in cells if cell.status == "measured"]
     partial = sum(cell.status == "partial" for cell in cells)
-    asked = [cell for cell in cells if cell.asked and not cell.fact]
+    wanted = [cell for cell in cells if cell.asked and not cell.fact]
     facts = sum(cell.status == "fact" for cell in cells)
-    text = f"{len(measured)} of {len(asked)} cells measured" if asked else "nothing to measure"
+    text = f"{len(measured)} of {len(wanted)} cells measured" if wanted else "nothing to measure"
     text += f", {partial} in part" if partial else ""
     text += f", {facts} facts of the configuration" if facts else ""
     numbers = [cell for cell in cells if cell.has_number and not cell.fact]
@@ -86,16 +86,16 @@ def notes(view: View) -> list[str]:
         lines.append("–: as the paper prints it, not measured here.")
     if view.beside and not all(metric.printed for metric in table.metrics.values()):
         lines.append("The paper draws this and prints no number, so there is none to compare with.")
-    asked = [cell for cell in cells if view.beside or cell.status != "cited"]
-    for what, names in zip(("rows", "columns", "metrics"), left_out(asked), strict=True):
+    shown = [cell for cell in cells if view.beside or cell.status != "cited"]
+    for what, names in zip(("rows", "columns", "metrics"), left_out(shown), strict=True):
         if what == "metrics":
             names = [table.metrics[n].label or n for n in names if n in table.metrics]
         if names:
             lines.append(f"Not part of the {view.scale_name} scale: {what} {', '.join(names)}")
-    told: set[str] = set()
+    texts: set[str] = set()
     for cell in cells:
-        if cell.note and cell.status != "cited" and cell.note not in told and not is_outside(cell):
-            told.add(cell.note)
+        if cell.note and cell.status != "cited" and cell.note not in texts and not is_outside(cell):
+            texts.add(cell.note)
             lines.append(f"{cell.row}, {cell.column}: {cell.status}: {cell.note}")
     return [one_line(line) for line in lines]
 

@@ -35,7 +35,7 @@ def _folder() -> Path | None:
     return cache_folder("compositions")
 
 
-def kept(
+def cached(
     compose: Callable[[], DictConfig], folders: Sequence[Path], name: Sequence[str]
 ) -> dict[str, Any]:
     """What ``compose`` gives, as plain data with formulas as written; from disk if an earlier call
@@ -49,13 +49,13 @@ def kept(
     folder = _folder()
     path = folder / f"{key}.json" if folder else None
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        found: Any = json.loads(path.read_text(encoding="utf-8")) if path else None
+        entry: Any = json.loads(path.read_text(encoding="utf-8")) if path else None
         if (
-            found["name"] == wanted
-            and isinstance(found["config"], dict)
-            and all(config_files.digest(f, folders) == d for f, d in found["files"].items())
+            entry["name"] == wanted
+            and isinstance(entry["config"], dict)
+            and all(config_files.digest(f, folders) == d for f, d in entry["files"].items())
         ):
-            return found["config"]
+            return entry["config"]
     config_files.read.clear()
     raw = cast(dict[str, Any], OmegaConf.to_container(compose(), resolve=False))
     files = {file: config_files.digest(file, folders) for file in sorted(config_files.read)}

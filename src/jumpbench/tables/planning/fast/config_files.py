@@ -45,11 +45,11 @@ class ConfFolder(ConfigSource):
         return self.is_group("")
 
     def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
-        found: list[str] = []
+        names: list[str] = []
         for file in sorted(Path(self.path, config_path).iterdir()):
             place = str(Path(config_path, file.name))
-            self._list_add_result(found, place, file.name, results_filter)
-        return sorted(set(found))
+            self._list_add_result(names, place, file.name, results_filter)
+        return sorted(set(names))
 
 
 class ConfFolders(SearchPathPlugin):

@@ -54,13 +54,13 @@ def resolved(config: dict[str, Any]) -> dict[str, Any]:
         return cast(dict[str, Any], whole)
 
 
-def resolved_but(config: dict[str, Any], key: str, kept: Sequence[str]) -> Any:
+def resolved_but(config: dict[str, Any], key: str, untouched: Sequence[str]) -> Any:
     """The node of that dotted name, with formulas replaced except those of ``kept`` nodes alone.
 
     Raises:
         OmegaConfBaseException: a formula that has no value.
     """
-    lookup = _Lookup(config, lambda formula: all(_below(n, kept) for n in _names(formula)))
+    lookup = _Lookup(config, lambda formula: all(_below(n, untouched) for n in _names(formula)))
     path = tuple(key.split("."))
     return lookup.value(lookup.raw(path), path)
 

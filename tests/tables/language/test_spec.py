@@ -11,7 +11,7 @@ from jumpbench.tables.language.checks import Check
 from jumpbench.tables.language.spec import available, load, parse
 from jumpbench.tables.language.types import SCALES, Claim, Column, Metric, Row, Scale, Table
 
-REFERENCE = (Path(__file__).parents[2] / "docs/table-language.md").read_text()
+REFERENCE = (Path(__file__).parents[3] / "docs/table-language.md").read_text()
 
 
 def written(tmp_path, old="", new=""):

@@ -120,7 +120,7 @@ def test_recording_warns_of_runs_that_are_older_than_their_code(project, capsys,
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
     capsys.readouterr()
     monkeypatch.setattr(
-        "jumpbench.tables.commands.reproduction.is_outdated", lambda config, origin: True
+        "jumpbench.tables.judging.table_provenance.is_outdated", lambda config, origin: True
     )
     assert main(RECORD) == 0
     shown = capsys.readouterr().err

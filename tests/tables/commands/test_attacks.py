@@ -16,7 +16,7 @@ from jumpbench.cli.main import main
 from jumpbench.tables.planning import plan
 
 pytestmark = pytest.mark.long
-CHECKOUT = Path(__file__).parents[2]
+CHECKOUT = Path(__file__).parents[3]
 PARTS = 10
 REAL = [
     "sgdd/table2", "dasbs/exact", "blackout/exact", "dnfs/exact", "symmetric_diffusers/table2",

@@ -8,7 +8,7 @@ import yaml
 from jumpbench.paths import suite_root
 from jumpbench.tables.language.spec import available, load
 
-FACTS = Path(__file__).parents[1] / "facts"
+FACTS = Path(__file__).parents[2] / "facts"
 IDS = [i for i in available() if (suite_root() / "reproduce" / f"{i}.yaml").is_file()]
 
 

@@ -6,9 +6,10 @@ from toys import table_json
 
 from jumpbench.cli.main import main
 from jumpbench.paths import suite_root
-from jumpbench.tables.commands.reproduction import Reproduction
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection
+from jumpbench.tables.planning.tableplan import TablePlan
+from jumpbench.tables.views.tablefiles import TableFiles
 
 
 def test_a_part_never_replaces_the_whole(project, capsys):
@@ -74,6 +75,7 @@ def test_a_file_in_the_place_of_the_suites_is_told_and_not_judged(project, capsy
     own.write_text(text.replace("D=2: 0.149", "D=2: 0.249"))
     status = main(["status", "sgdd/table2", "rows=SGDD", "columns=D=2"])
     assert status == 1  # nothing is made; the plan is enough here
-    job = Reproduction(load("sgdd/table2"), Selection(rows="SGDD", columns="D=2"))
-    assert job.folder.name.startswith("small+") and str(own) in job.not_judged
-    assert str(own) in job.write().not_judged
+    plan = TablePlan(load("sgdd/table2"), Selection(rows="SGDD", columns="D=2"))
+    files = TableFiles(plan)
+    assert plan.folder.name.startswith("small+") and str(own) in files.not_judged
+    assert str(own) in files.write().not_judged

@@ -85,7 +85,7 @@ def test_every_table_answers_at_every_scale(capsys):
         out = capsys.readouterr().out
         (cell,) = build(load(table), Selection(scale, rows=row, columns=column))[:1]
         config = yaml.load(out, Loader=getattr(yaml, "CLoader", yaml.Loader))
-        assert config == cell.runs[0].config
+        assert config == cell.runs[0].whole
         values = [line for line in out.splitlines() if line and not line.endswith(":")]
         assert all("# " in line for line in values)
         assert "computed by" in out
@@ -173,6 +173,16 @@ def test_a_formula_stands_beside_its_value_and_a_node_has_the_places_of_its_own(
     assert found["method.target.beta"] == found["evaluation.target.beta"] == "override"
     assert found["method.seed"].endswith("${seed}")
     assert found["method.target.size"] == found["target.size"]
+
+
+def test_a_default_is_marked_and_has_the_line_of_its_constructor(capsys):
+    content = shown(capsys, "experiment=dasbs/ising", "target.beta=0.3")
+    of_defaults = {key: at for key, at in content["places"].items() if at.startswith("default ")}
+    assert len(of_defaults) > 5 and "target.beta" not in of_defaults
+    for key, at in of_defaults.items():
+        file, _, line = at.removeprefix("default ").rpartition(":")
+        text = (suite_root() / file).read_text().splitlines()[int(line) - 1]
+        assert any(f"{name}:" in text or f"{name}=" in text for name in key.split(".")), (key, text)
 
 
 def test_a_class_in_the_place_of_an_option_is_an_override(capsys):

@@ -15,10 +15,12 @@ from jumpbench.errors import UserError
 from jumpbench.paths import SAMPLES, checkout, suite_root
 from jumpbench.tables.commands.recorded import read_record
 from jumpbench.tables.commands.recordpictures import pictures_of
+from jumpbench.tables.judging.cells import Cell, Value
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.runs.store import write_config
 from jumpbench.tables.views import runpictures
 from jumpbench.tables.views.captions import caption
+from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.smallpng import MOST_BYTES, small_png
 
 BUDGET = 10_000_000
@@ -148,6 +150,20 @@ def test_a_table_without_figures_records_its_samples(project, drawn, monkeypatch
     assert name["file"] == "coins.smoke.runs.png"
     text = (project / "reproduce/toy/RESULTS.md").read_text()
     assert "![Samples of the first run of each row.](results/coins.smoke.runs.png)" in text
+
+
+def test_rows_are_pictured_in_the_column_that_most_of_them_have(project):
+    """Columns "cost" and "hot" of one row, "hot" of the other; a run may fill both."""
+    table = load("toy/coins")
+    metric, (one, two) = next(iter(table.metrics)), [row.name for row in table.rows[:2]]
+    places = [(one, "cost", "a"), (one, "hot", "a"), (two, "hot", "b"), (two, "cold", "c")]
+    cells = [
+        Cell(row, column, metric, measured=1.0, values=[Value(0, 1.0, f"toy/coin-{run * 10}")])
+        for row, column, run in places
+    ]
+    runs = runpictures.runs_of_rows(View(table, "smoke", cells))
+    assert [name.split(" (")[1] for name in runs] == ["hot)", "hot)"]
+    assert [folder.name for folder in runs.values()] == ["coin-aaaaaaaaaa", "coin-bbbbbbbbbb"]
 
 
 def test_sequences_are_no_picture_of_samples(tmp_path):

@@ -10,10 +10,11 @@ from jumpbench.cli.main import main
 from jumpbench.errors import UserError
 from jumpbench.paths import suite_root
 from jumpbench.tables.commands.recorded import recorded_view
-from jumpbench.tables.commands.reproduction import Reproduction
 from jumpbench.tables.judging.mentions import composed_numbers, filled, numbers, spelled
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.planning.grid import Selection, build, whole
+from jumpbench.tables.planning.tableplan import TablePlan
+from jumpbench.tables.views.tablefiles import TableFiles
 from jumpbench.tables.views.wording import banner, notes
 
 IDS = [i for i in available() if (suite_root() / "reproduce" / f"{i}.yaml").is_file()]
@@ -43,8 +44,8 @@ SMALL = (
 def test_the_note_of_a_row_says_the_numbers_of_its_runs_at_the_scale(project):
     table = written(project, FAIR, SMALL)
     for scale, flips in (("small", "50"), ("paper", "500 / 4,000")):
-        job = Reproduction(table, Selection(scale))
-        view = job.view(job.cells(), job.content(job.cells()))
+        files = TableFiles(TablePlan(table, Selection(scale)))
+        view = files.view(files.cells(), files.content(files.cells()))
         assert f"fair: {flips} flips" in notes(view)
         if scale == "small":
             assert banner(view) == ["Scale small: bias 0.5."]
@@ -94,7 +95,7 @@ def test_a_row_that_the_scale_leaves_out_has_no_number(project):
 def test_a_mention_of_nothing_is_an_error(project, note, words):
     table = written(project, ("{name: fair,", f"{{name: fair, note: '{note}',"))
     with pytest.raises(UserError, match=re.escape(words)):
-        Reproduction(table, Selection("small"))
+        TableFiles(TablePlan(table, Selection("small")))
 
 
 def test_values_read_as_in_a_sentence():

@@ -177,17 +177,17 @@ def test_a_gpu_that_is_not_there_is_named(project, capsys):
 
 def test_the_table_grows_while_runs_end(project, monkeypatch):
     seen = []
-    from jumpbench.tables.commands.reproduction import Reproduction
+    from jumpbench.tables.views.tablefiles import TableFiles
 
     monkeypatch.setattr("jumpbench.tables.commands.reproduction.REFRESH_SECONDS", 0.0)
-    write = Reproduction.write
+    write = TableFiles.write
 
     def spy(self, final=False):
         view = write(self, final)
         seen.append(sum(cell.status == "measured" for cell in view.cells))
         return view
 
-    monkeypatch.setattr(Reproduction, "write", spy)
+    monkeypatch.setattr(TableFiles, "write", spy)
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
     assert seen == sorted(seen) and {0, 1, 2, 3, 4, 5} <= set(seen)
 

@@ -1,0 +1,36 @@
+"""What every run of a grid is for."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from jumpbench.tables.planning.grid import GridCell
+from jumpbench.tables.planning.plan import Run
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a run is for: the first cell that it fills, or the first row that needs it."""
+
+    row: str
+    column: str | None = None  # None: the run is needed, and fills no cell itself
+    name: str = ""  # of the experiment of a needed run
+
+
+def run_places(grid: Iterable[GridCell]) -> dict[str, tuple[Place, Run]]:
+    """Every run of a grid by its hash, with its place."""
+    cells = [(cell, run) for cell in grid for run in cell.runs]
+    places: dict[str, tuple[Place, Run]] = {}
+    for cell, run in cells:
+        places.setdefault(run.hash, (Place(cell.row.name, cell.column.name), run))
+    for cell, run in cells:
+        for need in run.with_needs():
+            experiment = f"{need.slug}/{need.name}"
+            places.setdefault(need.hash, (Place(cell.row.name, None, experiment), need))
+    return places
+
+
+def steps_of(run: Run) -> int | None:
+    """Training steps that the run is configured for; None without a training or a fixed number."""
+    trainer = run.config.get("trainer")
+    steps = trainer.get("max_steps") if isinstance(trainer, dict) else None
+    return steps if isinstance(steps, int) and steps > 0 else None

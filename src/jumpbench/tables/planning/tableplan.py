@@ -1,0 +1,40 @@
+"""The runs of a table at one scale: those that a call selects, and all that its files hold."""
+
+import contextlib
+import json
+from pathlib import Path
+
+from jumpbench.paths import outputs_root
+from jumpbench.tables.language.types import Table
+from jumpbench.tables.planning import grid as grids
+from jumpbench.tables.planning.grid import GridCell, Selection
+from jumpbench.tables.planning.plan import Run
+
+
+class TablePlan:
+    """``part`` is what the selection names: what is made, printed and answered for. ``grid`` is the
+    whole table with all its finished runs: what the files in ``folder`` hold, which is another one
+    for every set of overrides and foreign file.
+
+    Raises:
+        UserError: as :func:`~jumpbench.tables.planning.grid.build`.
+    """
+
+    def __init__(self, table: Table, selection: Selection) -> None:
+        self.table, self.selection, self.scale = table, selection, selection.scale
+        self.folder = outputs_root() / "tables" / table.id / selection.label(table)
+        self.part: list[GridCell] = grids.build(table, selection)
+        self.runs: list[Run] = grids.unique_runs(self.part)
+        selected = {run.seed for cell in self.part for run in cell.runs}
+        self.seeds = sorted(_earlier_seeds(self.folder) | selected)
+        self.grid: list[GridCell] = grids.whole(table, selection, self.seeds)
+
+
+def _earlier_seeds(folder: Path) -> set[int]:
+    """Seeds that earlier calls have asked for: their runs belong to the table too."""
+    file = folder / "table.json"
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+        if file.is_file():
+            seeds = json.loads(file.read_text(encoding="utf-8"))["seeds"]
+            return {s for s in seeds if isinstance(s, int) and 0 <= s < 10**9}
+    return set()

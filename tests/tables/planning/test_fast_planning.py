@@ -1,0 +1,83 @@
+"""Planning by the short cuts of planning/fast is the plain way, on every run of every table."""
+
+import json
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
+
+from jumpbench.paths import conf_dirs
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.language.types import SCALES
+from jumpbench.tables.planning import composition, plan
+from jumpbench.tables.planning.composition import chooses_group, parsed_override
+from jumpbench.tables.planning.fast.config_files import ConfFolders
+from jumpbench.tables.planning.grid import Selection, build, unique_runs
+
+CASES = [(table, scale) for table in available() for scale in SCALES if scale in load(table).scales]
+
+
+def by_hydra(experiment, groups):
+    """Read from the files, and kept for no other run."""
+    chosen = [f"experiment={experiment}", *groups, *composition._NO_APPLICATION]
+    with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
+        return OmegaConf.to_container(compose("run", overrides=chosen))
+
+
+def with_values(composed, experiment, overrides, nodes):
+    """One OmegaConf object for a run, on which everything is set."""
+    parsed = [parsed_override(experiment, text) for text in overrides]
+    groups = [override for override in parsed if chooses_group(override)]
+    config = OmegaConf.create(composed(experiment, tuple(o.input_line for o in groups)))
+    for key, value in nodes.items():
+        if key not in {o.key_or_group for o in groups}:
+            OmegaConf.update(config, key, value, merge=False)
+    for override in (o for o in parsed if not chooses_group(o)):
+        above, _, last = override.key_or_group.rpartition(".")
+        if override.is_delete():
+            del OmegaConf.select(config, above)[last]
+        else:
+            OmegaConf.update(config, override.key_or_group, override.value(), merge=True)
+    return OmegaConf.to_container(config)
+
+
+def by_omegaconf(config):
+    return OmegaConf.to_container(OmegaConf.create(config), resolve=True, throw_on_missing=True)
+
+
+@contextmanager
+def plain_planning(composed):
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (composition, plan):
+            patch.setattr(module, "with_copies", partial(with_values, composed))
+        patch.setattr(plan, "resolved", by_omegaconf)
+        if composed is by_hydra:
+            patch.setattr(ConfFolders, "manipulate_search_path", lambda *_: None)
+        plan.forget()
+        yield
+    plan.forget()
+
+
+def planned(table, scale):
+    runs = unique_runs(build(load(table), Selection(scale)))
+    return {run.id: json.dumps(run.config, sort_keys=True) for run in runs}
+
+
+def assert_same(cases, composed):
+    plan.forget()
+    fast = {case: planned(*case) for case in cases}
+    with plain_planning(composed):
+        plain = {case: planned(*case) for case in cases}
+    assert fast == plain and sum(map(len, fast.values())) > 5 * len(cases)
+
+
+@pytest.mark.slow
+def test_values_and_formulas_of_every_run_at_smoke_are_omegaconfs():
+    assert_same([case for case in CASES if case[1] == "smoke"], composition._composed_groups)
+
+
+@pytest.mark.long
+def test_every_run_at_every_scale_is_what_hydra_and_omegaconf_make_of_it():
+    assert_same(CASES, by_hydra)
