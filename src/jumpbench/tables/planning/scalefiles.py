@@ -78,12 +78,14 @@ def _scales(path: Path, changed: int) -> dict[tuple[str, str], dict[Any, Any]]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         line = str(error).splitlines()[0]
         raise UserError(f"{path}: not valid YAML: {line}") from None
-    methods = content if isinstance(content, dict) else {"": None}
-    if not all(isinstance(m, dict) and all(map(_is_dict, m.values())) for m in methods.values()):
-        raise UserError(
-            f"{path}: a scale file is a mapping of methods, each of scales, each of keys"
-        )
-    return {(str(m), str(s)): keys for m, of_m in methods.items() for s, keys in of_m.items()}
+    scales: dict[tuple[str, str], dict[Any, Any]] = {}
+    for method, of_method in content.items() if isinstance(content, dict) else [("", None)]:
+        if not isinstance(of_method, dict) or not all(map(_is_dict, of_method.values())):
+            raise UserError(
+                f"{path}: a scale file is a mapping of methods, each of scales, each of keys"
+            )
+        scales |= {(str(method), str(scale)): keys for scale, keys in of_method.items()}
+    return scales
 
 
 def _is_dict(value: Any) -> bool:
