@@ -148,7 +148,7 @@ LESS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_command_runs(folder, capsys, monkeypatch):
     """At smoke scale; those with a launcher are run by tests/tables/launchers."""
     seen = set()

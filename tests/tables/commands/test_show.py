@@ -76,10 +76,18 @@ def cells():
                     break
 
 
-@pytest.mark.slow
-def test_every_table_answers_at_every_scale(capsys):
+@pytest.mark.parametrize(
+    "scales",
+    [
+        pytest.param(("smoke",), marks=pytest.mark.slow),
+        pytest.param(("small", "medium", "paper"), marks=pytest.mark.long),
+    ],
+)
+def test_every_table_answers_at_every_scale(capsys, scales):
     shown = set()
     for table, scale, row, column, metric in cells():
+        if scale not in scales:
+            continue
         words = [f"row={row}", f"column={column}", f"metric={metric}", f"scale={scale}"]
         assert main(["show", table, *words]) == 0, (table, *words)
         out = capsys.readouterr().out
@@ -92,8 +100,8 @@ def test_every_table_answers_at_every_scale(capsys):
         assert " published: " in out
         assert str(cell.runs[0].folder) in out
         shown.add((table, scale))
-    assert {table for table, _ in shown} == set(TABLES)
-    assert len(shown) == sum(len(load(table).scales) for table in TABLES)
+    assert shown == {(t, scale) for t in TABLES for scale in load(t).scales if scale in scales}
+    assert len(shown) >= len(TABLES)
 
 
 @pytest.mark.slow

@@ -20,8 +20,13 @@ from jumpbench.tables.runs.job import Job, Outcome
 MANY = ["trainer.devices=2", "trainer.accelerator=cpu"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("more", [[], ["trainer.strategy=ddp_find_unused_parameters_true"]])
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param([], marks=pytest.mark.slow),
+        pytest.param(["trainer.strategy=ddp_find_unused_parameters_true"], marks=pytest.mark.long),
+    ],
+)
 def test_the_bridge_sampler_trains_on_two_devices(more, capsys):
     """Its steps train one of two networks; it says so itself, or the command line does."""
     chosen = ["rows=DASBS", "columns=beta_high=0.28", "method.chains_per_batch=64"]
@@ -82,10 +87,13 @@ def undisturbed():
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("signalled", "number"),
-    [(to_all, signal.SIGINT), (to_all, signal.SIGTERM), (to_the_parent, signal.SIGTERM)],
+    [
+        pytest.param(to_all, signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(to_all, signal.SIGTERM, marks=pytest.mark.long),
+        pytest.param(to_the_parent, signal.SIGTERM, marks=pytest.mark.slow),
+    ],
 )
 def test_asked_to_stop_all_processes_save_one_step_and_go_on_from_it(
     walk, signalled, number, undisturbed, monkeypatch
@@ -120,8 +128,14 @@ def test_killed_on_two_devices_a_run_goes_on_as_if_it_had_not_been(walk, undistu
     assert found == undisturbed(run, often, project / "undisturbed", monkeypatch)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["DASBS probes", "DNFS", "PCD"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("DASBS probes", marks=pytest.mark.slow),
+        pytest.param("DNFS", marks=pytest.mark.long),
+        pytest.param("PCD", marks=pytest.mark.long),
+    ],
+)
 def test_what_a_process_has_for_itself_comes_back(name, project, monkeypatch):
     """Pairs, stored trajectories and chains of the second process; the first one dies at step 4."""
 
@@ -145,8 +159,9 @@ def test_what_a_process_has_for_itself_comes_back(name, project, monkeypatch):
     assert all(torch.equal(drawn[key], value) for key, value in tensors.items())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize(
+    "rank", [pytest.param(0, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.slow)]
+)
 def test_the_process_that_fails_says_why(project, capsys, monkeypatch, rank):
     """The other one only loses it. A second attempt has an error of its own."""
     for words in ("not here", "not now"):

@@ -65,8 +65,8 @@ SMALL = (
     "network.dim=16",
     "network.heads=2",
     "network.hidden=16",
-    "decoding=symmetric_diffusers/greedy",
 )
+GREEDY = (*SMALL, "decoding=symmetric_diffusers/greedy")
 GENERATED = ("data.train_files=[]", "data.train_size=8", "data.test_files=[]")
 TINY = ("network.dim=16", "network.layers=1", "network.heads=2", "network.feedforward=16")
 
@@ -82,10 +82,10 @@ TRAINED = [
     ("jigsaw_error_free_diffsort", (*FEW, *SELECTED, "data.pieces=2"), "mae"),
     ("jigsaw_gumbel_sinkhorn", (*FEW, "data.generated=60", "network.hidden=4"), "correct"),
     ("toy_sedd", (*FEW, *TINY, "data.length=6", "method.steps=4"), "valid"),
-    ("sort", (*FEW, *SMALL, "data.generated=60", "network=sort_transformer_small"), "correct"),
-    ("jigsaw", (*FEW, *SMALL, "data.generated=60", "data.pieces=2"), "rmse_unit"),
+    ("sort", (*FEW, *GREEDY, "data.generated=60", "network=sort_transformer_small"), "correct"),
+    ("jigsaw", (*FEW, *GREEDY, "data.generated=60", "data.pieces=2"), "rmse_unit"),
     ("fixed_permutation", (*FEW, *SMALL, "data.length=6"), "accuracy@greedy"),
-    ("tsp20", (*FEW, *SMALL, "data.length=6", *GENERATED, "network.layers=2"), "gap_first"),
+    ("tsp20", (*FEW, *GREEDY, "data.length=6", *GENERATED, "network.layers=2"), "gap_first"),
 ]
 SOLVED = [
     ("tsp_two_opt", ("data.length=7", "data.test_files=[]", "data.test_size=8"), "gap_mean"),

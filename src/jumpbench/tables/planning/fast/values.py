@@ -126,6 +126,11 @@ def _set(experiment: str, config: DictConfig, override: Override) -> None:
         else:
             _must_exist(config, key)
             old = cast(Any, OmegaConf.to_container(parent, resolve=False))[last] if there else None
+            if isinstance(old, dict) and isinstance(value, str) and "${" not in value:
+                keys = ", ".join(list(map(str, old))[:4])
+                raise UserError(
+                    f"{override.input_line}: {key} is a mapping ({keys}, ...): name one of its keys"
+                )
             if head != "trainer":
                 _must_fit(override, old, "without it")
             OmegaConf.update(config, key, value, merge=True)
