@@ -19,9 +19,10 @@ from jumpbench.tables.planning.grid import Selection, build
 from jumpbench.tables.planning.plan import plan_run
 
 STEPS = 4
+# Few steps. Many chains at once cost nothing on a fake GPU; few would be many batches.
 SHORT = (
     "method.n_steps=3", "method.controller.refresh_every=1", "method.controller.steps=1",
-    "method.corrector.steps=1", "method.chains_per_batch=8",
+    "method.corrector.steps=1", "method.chains_per_batch=1024",
 )  # fmt: skip
 CHAINS = ("method.burn_in=2", "++method.collections=4", "method.spacing=1")
 
