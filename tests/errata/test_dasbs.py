@@ -12,7 +12,7 @@ def test_the_corrector_loss_leaves_out_the_symbol_of_the_end():
     prediction that is right wherever it is read has no loss in the right form; in the printed one
     the ratio of x_1 with itself, which no network learns, adds to it."""
     generator = torch.Generator().manual_seed(0)
-    x, x_1 = torch.randint(SYMBOLS, (2, 64, 5), generator=generator)
+    x = torch.randint(SYMBOLS, (64, 5), generator=generator)
     x_1 = (x + 1) % SYMBOLS  # the end differs from x everywhere
     truth = torch.randn(64, 5, SYMBOLS, generator=generator)
     predicted = truth.clone()

@@ -88,19 +88,3 @@ def test_a_drop_of_table_5_is_a_quarter_of_that_of_its_own_sizes():
     best, ours = (published["size"][row]["BA32-40"].value for row in ("Gurobi", "DNFS+DMALA"))
     assert 100 * (1 - ours / best) == pytest.approx(0.04, abs=0.005)
     assert published["drop"]["DNFS+DMALA"]["BA32-40"].value == 0.01
-
-
-def test_the_best_of_table_1_is_not_the_row_that_the_text_names():
-    """ "Strongest overall" is DMALA in the text; DNFS with DMALA has the larger sets."""
-    sizes = load("dnfs/table1").published["size"]
-    assert all(
-        sizes["DNFS+DMALA"][column].value >= cell.value for column, cell in sizes["DMALA"].items()
-    )
-
-
-@pytest.mark.parametrize("metric", ["nll", "mmd"])
-def test_eb_dnfs_is_ahead_of_pcd_on_five_of_seven_densities(metric):
-    """The text has "consistently"."""
-    rows = load("dnfs/table2").published[metric]
-    ahead = [rows["EB-DNFS"][name].value < cell.value for name, cell in rows["PCD"].items()]
-    assert (sum(ahead), len(ahead)) == (5, 7)

@@ -77,5 +77,5 @@ def test_in_a_few_words():
     assert pointing([MIXED, ""]) == "1 points both ways"
     assert pointing(["", LEVEL]) == ""
     standing = [("holds", ""), ("fails", ""), ("fails", ""), ("", SAME), ("", "")]
-    assert _stand(standing) == "of 5 claims 1 holds, 2 fail; in miniature 1 points the same way"
+    assert _stand(standing) == "of 5 claims 1 holds, 2 fail; undecided, 1 points the same way"
     assert _stand([("", "")]) == "of 1 claims none is decided"

@@ -202,12 +202,12 @@ def _standing(claim: str, views: list[View]) -> tuple[str, str]:
 
 
 def _stand(claims: list[tuple[str, str]]) -> str:
-    """``of 39 claims 3 hold, 1 fails; in miniature 5 point the same way, 1 the other way``."""
+    """``of 39 claims 3 hold, 1 fails; undecided, 5 point the same way, 1 the other way``."""
     verdicts, ways = zip(*claims, strict=True)
     decided = _counted(list(verdicts), _STATES)
     text = f"of {len(claims)} claims {decided or 'none is decided'}"
     points = pointing(list(ways))
-    return f"{text}; in miniature {points}" if points else text
+    return f"{text}; undecided, {points}" if points else text
 
 
 def _counted(states: list[str], words: dict[str, tuple[str, str]]) -> str:

@@ -55,11 +55,10 @@ def evaluate(
         holds, detail, points = None, claim.reason or "", Direction()
         if claim.check is not None:
             detail = not_judged or unfit(table, claim, scale)
-            tree = contrasts(table, claim, measured, heads)
             if not detail:
-                holds, detail = decide(table, tree)
+                holds, detail = decide(table, contrasts(table, claim, measured, heads))
             if holds is None and not not_judged and scale != "smoke":
-                points = direction(tree)
+                points = direction(contrasts(table, claim, measured, heads))
         results.append(
             {"id": claim.id, "text": claim.text, "holds": holds, "detail": detail,
              "because": None if not_judged else table.deciding(claim).get(scale),

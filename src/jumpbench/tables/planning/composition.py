@@ -220,7 +220,10 @@ def _composed_groups(experiment: str | None, groups: tuple[str, ...]) -> dict[st
     """What Hydra composes of an experiment with these choices; of the choices alone if None."""
     if experiment is not None and experiment not in (known := _known_experiments()):
         raise no_such("experiment", experiment, known)
-    chosen = [*([f"experiment={experiment}"] if experiment else []), *groups]
+    chosen, about = (
+        _choices(experiment, groups),
+        f"experiment {experiment}" if experiment else ", ".join(groups),
+    )
 
     def by_hydra() -> DictConfig:
         _register_folders()
@@ -230,11 +233,15 @@ def _composed_groups(experiment: str | None, groups: tuple[str, ...]) -> dict[st
     try:
         return composition_cache.cached(by_hydra, conf_dirs(), chosen)
     except (*_FAILURES, OSError) as error:
-        raise UserError(f"experiment {experiment}: {explained(error)}") from None
+        raise UserError(f"{about}: {explained(error)}") from None
     except yaml.YAMLError as error:
-        raise UserError(f"experiment {experiment}: {' '.join(str(error).split())}") from None
+        raise UserError(f"{about}: {' '.join(str(error).split())}") from None
     except RecursionError:
-        raise UserError(f"experiment {experiment}: a value contains itself (an alias)") from None
+        raise UserError(f"{about}: a value contains itself (an alias)") from None
+
+
+def _choices(experiment: str | None, groups: Sequence[str]) -> list[str]:
+    return [*([f"experiment={experiment}"] if experiment else []), *groups]
 
 
 @functools.cache
@@ -242,8 +249,7 @@ def composed_files(experiment: str | None, groups: tuple[str, ...]) -> list[tupl
     """The files that a composition is made of, in the order in which they are merged, each with
     the dotted name of the node that its content goes to."""
     _register_folders()
-    named = [f"experiment={experiment}"] if experiment else []
-    chosen = [*named, *groups, *_NO_APPLICATION]
+    chosen = [*_choices(experiment, groups), *_NO_APPLICATION]
     with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
         loader = GlobalHydra.instance().config_loader()
         defaults = loader.compute_defaults_list("run", chosen, RunMode.RUN).defaults
