@@ -70,10 +70,8 @@ def share(
     prior = ScorePrior(NetworkScore(network, Geometric()), process, side**2, max_batch=512)
     likelihood, x = measured(side, name, chains, device)
     [denoiser] = prior.denoisers([0.5], 20)
-    step, states = (
-        MetropolisStep(proposals, kernel=SingleSiteMetropolis(compile=compiled)),
-        x.long(),
-    )
+    kernel, states = SingleSiteMetropolis(compile=compiled), x.long()
+    step = MetropolisStep(proposals, kernel=kernel)
 
     def likelihood_step():
         step(states, states, 2.0, likelihood, 2, generator)

@@ -38,7 +38,7 @@ def test_batches():
 
 def test_several_samples_of_some_images():
     """Each image so many times in a row, from one on; batches may cut through them."""
-    data = BinaryMnist(16, generated=9, test_first=6, n_samples=2, test_repeats=3, batch_size=4)
+    data = BinaryMnist(16, generated=9, test_first=6, n_samples=6, test_repeats=3, batch_size=4)
     numbers = [batch["number"].tolist() for batch in data.test_dataloader()]
     assert numbers == [[6, 6, 6, 7], [7, 7]]
     with pytest.raises(UserError, match="from 6 on, but there are 9"):

@@ -97,12 +97,12 @@ def test_sorting_network_and_schedule(settings, n):
         assert (
             composed["data"]["train_batch_size"] * composed["trainer"]["max_steps"] == 256 * 28200
         )
-        assert method["rate"]["peak"] == 5e-5 and method["rate"]["warmup"] == 2350
+        assert method["scheduler"]["peak"] == 5e-5 and method["scheduler"]["warmup"] == 2350
         return
     # One linear layer, as the code has it; the printed two are an option (81.8 million).
     assert net.encoder.head.out_features == settings["table10", "Fully-connected 2", "out dim"]
     check_transformer(net, settings, "table10")
-    assert method["rate"]["warmup"] == 51600 and method["rate"]["dim"] == 128
+    assert method["scheduler"]["warmup"] == 51600 and method["scheduler"]["dim"] == 128
     assert composed["trainer"]["max_steps"] == 112560 and composed["data"]["train_batch_size"] == 64
     assert method["transitions"]["count"] == 3
     assert composed["trainer"]["gradient_clip_val"] == 1.0
@@ -115,7 +115,7 @@ def test_tours():
         composed = config("table4", OURS, f"TSP-{n}")
         assert composed["method"]["decoders"]["beam"]["inner"] == beam
         assert composed["data"]["train_batch_size"] == batch
-        assert composed["trainer"]["max_steps"] == composed["method"]["rate"]["steps"] == steps
+        assert composed["trainer"]["max_steps"] == composed["method"]["scheduler"]["steps"] == steps
         assert sum(p.numel() for p in network(composed).parameters()) == 12_767_744
 
 
@@ -159,7 +159,7 @@ def test_smaller_scales_compose_at_equal_budgets(table, scale):
     lists = {config["data"]["train_batch_size"] for config in trained}
     assert len(lists) == 1 or (table, scale) == ("table6", "small")  # which says so
     for config in trained:  # every rate goes to zero at the last step
-        rate = config["method"]["rate"]
+        rate = config["method"]["scheduler"]
         assert rate["_target_"].endswith(".Cosine") and rate.get("floor", 0.0) == 0.0
         assert rate["steps"] == config["trainer"]["max_steps"] > rate["warmup"]
 

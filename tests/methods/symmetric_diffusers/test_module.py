@@ -59,7 +59,7 @@ def diffuser(encoder, head=None, family=GeneralisedPlackettLuce, dim=16, layers=
         "schedule": [0, 2, 7],
         "decoders": {"greedy": Greedy()},
         "optimizer": ADAMW,
-        "rate": partial(InverseSquareRoot, peak=1e-3, warmup=50),
+        "scheduler": partial(InverseSquareRoot, peak=1e-3, warmup=50),
         "transitions": WholeTrajectories(1),
         "evaluation": ListEvaluation(),
     } | options

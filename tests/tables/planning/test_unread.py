@@ -26,6 +26,21 @@ def test_a_swept_rate_that_a_schedule_sets_is_refused(project, capsys):
     assert not list((project / "outputs").rglob("sweep.yaml"))
 
 
+@pytest.mark.parametrize(
+    ("experiment", "old", "new"),
+    [
+        ("dasbs/ising", "data.n_test_batches=2", "data.n_samples"),
+        ("dasbs/ising", "method.chains_per_batch=64", "data.batch_size"),
+        ("sgdd/mnist", "data.test_size=3", "data.n_samples"),
+        ("blackout/samples", "sampling.n_samples=4", "data.n_samples"),
+        (SORT, "rate.warmup=4", "scheduler"),
+    ],
+)
+def test_a_key_that_was_renamed_is_refused_by_its_new_name(experiment, old, new):
+    with pytest.raises(UserError, match=f"no key '.*': it is called {new} now"):
+        plan_run(experiment, [old])
+
+
 RATES = [
     (
         SORT,
