@@ -31,8 +31,8 @@ class DNFS(FlowTraining, NetworkSampler):
     """Discrete Neural Flow Sampler (Ou et al. 2025) of one positive target.
 
     Every ``refresh_every`` steps the learner simulates; every step is one optimiser step on its
-    loss. A test batch is weighted trajectories; their left-end weights,
-    ``left_log_weights``, and ``target_log_prob`` are among the extras.
+    loss. Samples are weighted; ``left_log_weights``, by the left ends of the trajectories, and
+    ``target_log_prob`` are among the extras.
 
     Args:
         target: any :class:`~jumpbench.targets.base.Target`, or a module with its methods, whose

@@ -32,8 +32,8 @@ class TargetSampler(Method):
         kwargs: of :class:`Method`.
 
     Raises:
-        UserError: too many symbols; in training, a target that is not finite, a warm
-            start without checkpoint.
+        UserError: too many symbols; in training, a target that is not finite, a warm start
+            without checkpoint.
     """
 
     target: DiscreteTarget

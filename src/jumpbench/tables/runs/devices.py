@@ -29,10 +29,10 @@ def trainer_settings(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def data_settings(config: dict[str, Any]) -> dict[str, Any]:
-    """The DataModule's arguments: the global training batch is fixed, each process gets its part.
+    """The DataModule's arguments: each process gets its part of the global ``train_batch_size``.
 
     So does each of the batches whose gradients a step accumulates. Test batches are shared out
-    whole, so their size stays.
+    whole: ``batch_size`` stays.
 
     Raises:
         UserError: the devices, or what they accumulate, do not divide the batch.
