@@ -34,7 +34,10 @@ SMALL = 100_000
 
 
 class TooLong(Exception):
-    """A pass takes longer than it may."""
+    """A trace takes longer than it may."""
+
+    def __init__(self) -> None:
+        super().__init__("too many operators to go through")
 
 
 @dataclass
@@ -67,6 +70,9 @@ class Work:
     def __sub__(self, other: "Work") -> "Work":
         return self + other * -1.0
 
+    def positive(self) -> "Work":
+        return Work(**{name: max(value, 0.0) for name, value in vars(self).items()})
+
 
 class Ledger(TorchDispatchMode):
     """Adds up the work of every operator inside, on tensors without memory (device ``meta``).
@@ -77,14 +83,17 @@ class Ledger(TorchDispatchMode):
     everything.
 
     Args:
-        seconds: after which :class:`TooLong` is raised.
+        seconds: of this process, after which :class:`TooLong` is raised.
+
+    ``largest`` is the most bytes that an operator reads and writes.
     """
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
         self.work = Work()
+        self.largest = 0.0
         self.counting = True
-        self._end = time.monotonic() + seconds
+        self._end = time.process_time() + seconds
         self._known: dict[Any, Any] = {}
 
     @contextlib.contextmanager
@@ -98,7 +107,7 @@ class Ledger(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if time.monotonic() > self._end:
+        if time.process_time() > self._end:
             raise TooLong
         name = func._overloadpacket.__name__
         tensors = list(_tensors(args))
@@ -139,8 +148,12 @@ class Ledger(TorchDispatchMode):
         return out
 
     def _done(self, func: Any, name: str, args: Any, kwargs: Any) -> tuple[Any, Work]:
-        out = func(*args, **kwargs)
+        try:
+            out = func(*args, **kwargs)
+        except NotImplementedError:  # torch has no such kernel for tensors without memory
+            out = torch.empty_like(args[0])
         work = _work(func, name, args, kwargs, out)
+        self.largest = max(self.largest, work.bytes)
         if self.counting:
             self.work += work
         if name == "all" and isinstance(out, Tensor):

@@ -1,232 +1,219 @@
-"""One run, traced: the work of its training steps and of its test batches."""
+"""A run, traced: the work and the memory of its training and of its test stage.
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from types import SimpleNamespace
+A few training steps stand for all: some at the beginning, where memories of roll-outs are filled,
+and some later. What a method does every so many steps only, it says by an attribute whose name ends
+in ``_every``: that is set to 1 for a step, and what the step takes beyond its neighbour is shared
+out. One test batch stands for all of them. What judges the samples is not counted.
+"""
+
+import functools
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
-from unittest import mock
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils._pytree import tree_map
 
 from jumpbench.errors import UserError
 from jumpbench.tables.planning.gate import construct
-from jumpbench.tables.price.ledger import Ledger, TooLong, Work
+from jumpbench.tables.price.ledger import Ledger, Work
 from jumpbench.tables.price.repeated import counting_saved, traced_once
+from jumpbench.tables.price.stand_ins import Trainer, fill_in, hollow, no_other_runs, no_values
 
 SECONDS = 60.0
-PLAIN_STEPS = 6
-WINDOW = 100
+"""Of this process, that the trace of a run may take."""
+PLACES = (0.0, 0.02, 0.15, 0.45, 0.8)
+"""Where in a training steps are traced; each stands for the steps that are nearest to it."""
+GIB = 2.0**30
 
 
-@dataclass
+@dataclass(frozen=True)
 class Count:
-    fit: Work = field(default_factory=Work)
-    test: Work = field(default_factory=Work)
-    steps: float = 0
-    batches: float = 0
-    weights: float = 0  # bytes
-    optimiser: float = 0
-    activations: float = 0
+    """What a run takes, on whatever machine."""
 
-
-class _Trainer(SimpleNamespace):
-    """As much of a trainer as a method asks for."""
-
-    world_size, global_step, global_rank, is_global_zero = 1, 0, 0, True
-    training = testing = sanity_checking = False
-    precision, current_epoch, lightning_module = "32-true", 0, None
-    accumulate_grad_batches, gradient_clip_val, gradient_clip_algorithm = 1, None, None
+    work: dict[str, float]
+    steps: float
+    memory_gb: float
 
 
 def count(config: dict[str, Any], seconds: float = SECONDS) -> Count:
-    """Count a run without making it."""
-    trainer_config = config["trainer"]
-    with _without_other_runs():
-        data = construct(config["data"], "data") if config["data"] else None
+    """The work of the run that a configuration describes.
+
+    Raises:
+        TooLong: a test batch or a training step has more operators than can be traced in the time.
+        Exception: whatever a method raises that cannot go on without values.
+    """
+    with no_other_runs():
+        data = _data(json.dumps(config["data"])) if config["data"] else None
         method = construct(config["method"], "method")
-        steps = trainer_config.get("max_steps") or -1
-        trainer = _Trainer(datamodule=data, max_steps=steps, estimated_stepping_batches=steps)
-        method._trainer = trainer
-        method.log = method.log_dict = lambda *args, **kwargs: None
-        method.clip_gradients = _clip
-        method.manual_backward = lambda loss, *args, **kwargs: loss.backward()
-        batches = {}
-        if data is not None:
-            data.trainer = trainer
-            data.prepare_data()
+        trainer = Trainer(datamodule=data, max_steps=int(config["trainer"].get("max_steps") or -1))
+        fill_in(method, trainer)
+        batches = {stage: _batch(data, trainer, stage) for stage in config["stages"]}
         for stage in config["stages"]:
-            if data is not None:
-                data.setup(stage)
             method.setup(stage)
-            loader = data.train_dataloader() if stage == "fit" else data.test_dataloader()
-            batches[stage] = (next(iter(loader)), _length(loader))
-        found = Count()
-        ledger = Ledger(seconds)
-        with _fake(None):
-            method._apply(lambda x: x.to("meta"))
-        with ledger, traced_once(ledger), mock.patch.object(Tensor, "tolist", _tolist):
+        trace = _Trace(method, trainer, config, Ledger(seconds))
+        with hollow(method), trace.ledger, traced_once(trace.ledger), no_values():
             for stage, (batch, length) in batches.items():
                 method.train(stage == "fit")
                 trainer.training, trainer.testing = stage == "fit", stage == "test"
                 batch = tree_map(lambda x: x.to("meta") if isinstance(x, Tensor) else x, batch)
                 if data is not None:
                     batch = data.on_after_batch_transfer(batch, 0)
-                if stage == "fit":
-                    _fit(method, trainer, batch, length, config, ledger, found)
-                else:
-                    with torch.no_grad():
-                        method.on_test_start()
-                        with ledger.apart() as work:
-                            method.draw(batch, method.test_generator(0))
-                            work = ledger.work
-                    found.test, found.batches = work, length
-    return found
+                trace.fit(batch, length) if stage == "fit" else trace.test(batch, length)
+    return Count(asdict(trace.total), trace.steps, trace.memory() / GIB)
 
 
-def _fit(method, trainer, batch, length, config, ledger, found):
-    optimisers = method.configure_optimizers()
-    optimisers = _flat(optimisers)
-    taken = [0]
-    for o in optimisers:
-        o.register_step_post_hook(lambda *args: taken.__setitem__(0, taken[0] + 1))
-    method.optimizers = lambda *args: optimisers if len(optimisers) > 1 else optimisers[0]
-    method.on_fit_start()
-    steps = trainer.max_steps if trainer.max_steps > 0 else int((config["trainer"].get("max_epochs") or 1) * length)
-    found.steps = steps
-
-    weights = list(method.parameters())
-
-    def one(at: int) -> tuple[Work, int]:
-        trainer.global_step = at
-        taken[0] = 0
-        with ledger.apart():
-            with counting_saved(ledger.work, weights):
-                loss_done = _step(method, optimisers, batch, at, config)
-            work = ledger.work
-        found.activations = max(found.activations, work.saved)
-        return work, max(taken[0], 1)
-
-    places = [int(steps * f) for f in PLACES]
-    places = sorted({at - at % 100 if at > 300 else at for at in places})
-    every = _periods(method)
-    means = []
-    for at in places:
-        events = Work()
-        for owner, name, period in every:
-            setattr(owner, name, 1)
-            event, n = one(at)
-            setattr(owner, name, period)
-            if period > 1:
-                events += event * (1 / period)
-        plain, n = one(at + 1)
-        mean = plain
-        for owner, name, period in every:
-            if period > 1:
-                mean = mean + plain * (-1 / period)
-        mean = mean + events
-        mean = Work(**{k: max(v, vars(plain)[k]) for k, v in vars(mean).items()})
-        means.append(mean * (1 / n))
-        if len(means) == 2 and not every and vars(means[0]) == vars(means[1]):
-            places = places[:2]
-            break
-    total = Work()
-    for i, mean in enumerate(means):
-        left = 0 if i == 0 else (places[i - 1] + places[i]) / 2
-        right = steps if i == len(means) - 1 else (places[i] + places[i + 1]) / 2
-        total += mean * (right - left)
-    found.fit = total
+@functools.lru_cache(4)
+def _data(config: str) -> Any:
+    """Several runs of a table have the same data, which may take longer to read than to count."""
+    data = construct(json.loads(config), "data")
+    data.prepare_data()
+    return data
 
 
-PLACES = (0, 0.01, 0.05, 0.2, 0.4, 0.6, 0.8)
+def _batch(data: Any, trainer: Trainer, stage: str) -> tuple[Any, float]:
+    """The first batch of a stage, and how many there are."""
+    if data is None:
+        return torch.tensor(0), 1.0
+    data.trainer = trainer
+    data.setup(stage)
+    loader = data.train_dataloader() if stage == "fit" else data.test_dataloader()
+    try:
+        length = float(len(loader))
+    except TypeError:  # endless
+        length = float("inf")
+    return next(iter(loader)), length
 
 
-def _periods(method):
-    return [
-        (module, name, value)
-        for module in method.modules()
-        for name, value in vars(module).items()
-        if name.endswith("_every") and isinstance(value, int) and not isinstance(value, bool)
-    ]
+class _Trace:
+    """The stages of one run, counted."""
 
+    def __init__(
+        self, method: Any, trainer: Trainer, config: dict[str, Any], ledger: Ledger
+    ) -> None:
+        self.method, self.trainer, self.ledger = method, trainer, ledger
+        self.settings, self.budget = config["trainer"], config.get("budget") or {}
+        self.total, self.steps, self.saved = Work(), 0.0, 0.0
+        self.optimisers: list[Any] = []
+        self._taken = 0
 
-def _step(method, optimisers, batch, index, config):
-    if not method.automatic_optimization:
-        method.training_step(batch, index)
-        return
-    optimiser = optimisers[0]
+    # Training
 
-    def closure():
+    def fit(self, batch: Any, length: float) -> None:
+        method = self.method
+        self.optimisers = _listed(method.configure_optimizers())
+        for optimiser in self.optimisers:
+            optimiser.register_step_post_hook(self._note_step)
+        several = len(self.optimisers) > 1
+        method.optimizers = lambda *args: self.optimisers if several else self.optimisers[0]
+        method.on_fit_start()
+        limits = {k: v for k, v in self.budget.items() if v and k != "seconds"}
+        steps = float(self.trainer.max_steps)
+        if steps <= 0:
+            steps = int(self.settings.get("max_epochs") or 0) * length
+        if not 0 < steps < float("inf"):
+            raise UserError("it trains for a time, not for a number of steps")
+        places = sorted({int(steps * share) for share in PLACES})
+        means, spent = self._means(places, batch)
+        for kind, limit in limits.items():
+            if spent.get(kind):
+                steps = min(steps, limit / spent[kind])
+        for i, mean in enumerate(means):
+            first = (places[i - 1] + places[i]) / 2 if i else 0.0
+            last = (places[i] + places[i + 1]) / 2 if i + 1 < len(means) else steps
+            self.total += mean * max(min(last, steps) - min(first, steps), 0.0)
+        self.steps = steps
+
+    def _means(self, places: list[int], batch: Any) -> tuple[list[Work], dict[str, float]]:
+        """Mean work of a step at each of the places, and evaluations a step."""
+        means: list[Work] = []
+        every, spent = list(_every(self.method)), {}
+        for place in places:
+            at = place - place % 100 if place > 300 else place
+            events = []
+            for owner, name, period in every:
+                setattr(owner, name, 1)
+                events.append((self._step(batch, at)[0], period))
+                setattr(owner, name, period)
+            before = vars(self.method.spent).copy()
+            plain, taken = self._step(batch, at + 1)
+            spent = {k: (v - before[k]) / taken for k, v in vars(self.method.spent).items()}
+            for event, period in events:
+                plain += (event - plain).positive() * (1 / period)
+            means.append(plain * (1 / taken))
+            if not every and len(means) == 2 and means[0] == means[1]:
+                break  # a step is like the other
+        return means, spent
+
+    def _step(self, batch: Any, number: int) -> tuple[Work, int]:
+        """The work of one call of the training step, and the optimiser's steps in it."""
+        self.trainer.global_step, self._taken = number, 0
+        weights = list(self.method.parameters())
+        with self.ledger.apart() as work, counting_saved(work, weights):
+            if self.method.automatic_optimization:
+                optimiser = self.optimisers[0]
+                closure = functools.partial(self._closure, optimiser, batch, number)
+                self.method.optimizer_step(0, number, optimiser, closure)
+            else:
+                self.method.training_step(batch, number)
+        self.saved = max(self.saved, work.saved)
+        return work, max(self._taken, 1)
+
+    def _closure(self, optimiser: Any, batch: Any, number: int) -> Any:
         optimiser.zero_grad()
-        loss = method.training_step(batch, index)
-        if isinstance(loss, dict):
-            loss = loss["loss"]
+        loss = self.method.training_step(batch, number)
         if loss is not None:
-            loss.backward()
-            method.configure_gradient_clipping(optimiser, config["trainer"].get("gradient_clip_val"))
+            (loss["loss"] if isinstance(loss, dict) else loss).backward()
+            limit = self.settings.get("gradient_clip_val")
+            self.method.configure_gradient_clipping(optimiser, gradient_clip_val=limit)
         return loss
 
-    method.optimizer_step(0, index, optimiser, closure)
+    def _note_step(self, *args: Any) -> None:
+        self._taken += 1
+
+    # Testing
+
+    @torch.no_grad()
+    def test(self, batch: Any, length: float) -> None:
+        self.method.on_test_start()
+        with self.ledger.apart() as work:
+            self.method.draw(batch, self.method.test_generator(0))
+        self.total += work * length
+
+    # Memory
+
+    def memory(self) -> float:
+        """Bytes: weights, gradients, states of optimisers, what the backward pass needs (of one of
+        the batches that a step accumulates), and the largest operator's tensors."""
+        weights = sum(map(_bytes, (*self.method.parameters(), *self.method.buffers())))
+        trained = [p for o in self.optimisers for g in o.param_groups for p in g["params"]]
+        states = [s.values() for o in self.optimisers for s in o.state.values()]
+        kept = sum(_bytes(x) for values in states for x in values if isinstance(x, Tensor))
+        parts = int(self.settings.get("accumulate_grad_batches") or 1)
+        activations = self.saved / parts + self.ledger.largest
+        return weights + sum(map(_bytes, trained)) + kept + activations
 
 
-def _clip(optimiser, gradient_clip_val=None, gradient_clip_algorithm=None):
-    if gradient_clip_val:
-        weights = [p for group in optimiser.param_groups for p in group["params"]]
-        torch.nn.utils.clip_grad_norm_(weights, gradient_clip_val)
+def _bytes(x: Tensor) -> float:
+    return float(x.numel() * x.element_size())
 
 
-def _tolist(x):
-    if not x.is_meta:
-        return _real_tolist(x)
-    def ones(shape):
-        return [ones(shape[1:]) for _ in range(shape[0])] if shape else 1.0
-    return ones(x.shape)
+def _every(method: nn.Module) -> Iterator[tuple[Any, str, int]]:
+    """Attributes that say after how many steps something is done again."""
+    for module in method.modules():
+        for name, value in list(vars(module).items()):
+            if name.endswith("_every") and type(value) is int and value > 1:
+                yield module, name, value
 
 
-_real_tolist = Tensor.tolist
-
-
-def _flat(found):
+def _listed(found: Any) -> list[Any]:
+    """The optimisers in what ``configure_optimizers`` gives."""
     if isinstance(found, dict):
         return [found["optimizer"]]
-    if isinstance(found, (list, tuple)):
-        if found and isinstance(found[0], (list, tuple)):
-            return list(found[0])
-        return [f["optimizer"] if isinstance(f, dict) else f for f in found]
-    return [found]
-
-
-def _length(loader):
-    try:
-        return len(loader)
-    except TypeError:
-        return float("inf")
-
-
-@contextlib.contextmanager
-def _fake(fakes):
-    before = torch.__future__.get_overwrite_module_params_on_conversion()
-    torch.__future__.set_overwrite_module_params_on_conversion(True)
-    try:
-        yield
-    finally:
-        torch.__future__.set_overwrite_module_params_on_conversion(before)
-
-
-@contextlib.contextmanager
-def _without_other_runs() -> Iterator[None]:
-    from jumpbench import artifacts
-    fake = {
-        "load_weights": lambda network, *args, **kwargs: network,
-        "trained_weights": lambda *args, **kwargs: {},
-    }
-    with contextlib.ExitStack() as stack:
-        for name, value in fake.items():
-            real = getattr(artifacts, name)
-            for module in list(sys.modules.values()):
-                if (getattr(module, "__name__", "") or "").startswith("jumpbench") and getattr(module, name, None) is real:
-                    stack.enter_context(mock.patch.object(module, name, value))
-        yield
+    if not isinstance(found, list | tuple):
+        return [found]
+    if isinstance(found[0], list | tuple):
+        return list(found[0])
+    return [one["optimizer"] if isinstance(one, dict) else one for one in found]
