@@ -18,7 +18,8 @@ from jumpbench.tables.planning.plan import Run
 if TYPE_CHECKING:
     from jumpbench.tables.price.machines import Machine
 
-_SUITE = ("tables", "cli")  # what no run's work depends on, but for the count itself
+_SUITE = ("tables", "cli")  # what no run's work depends on, but for what counts:
+_COUNTS = ("ledger.py", "repeated.py", "stand_ins.py", "passes.py")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,13 @@ def price(run: Run, count: bool = True) -> Price:
         with contextlib.suppress(OSError, UserError):
             write_atomic(path, json.dumps(asdict(found)))
     return found
+
+
+def gpu_memory_gb(run: Run) -> float | None:
+    """GPU memory that a run is taken to need, in GiB: what is counted, a third of it for what the
+    allocator loses, and one for the context of its process. None if it cannot be counted."""
+    found = price(run)
+    return None if found.work is None else 4 / 3 * found.memory_gb + 1.0
 
 
 def _counted(run: Run) -> tuple[Price, bool]:
@@ -96,7 +104,7 @@ def _code() -> str:
     root, here = Path(__file__).resolve().parents[2], Path(__file__).resolve().parent
     files = [f for f in root.rglob("*.py") if f.relative_to(root).parts[0] not in _SUITE]
     found = hashlib.sha256()
-    for file in sorted([*files, *here.glob("*.py")]):
+    for file in sorted([*files, *(here / name for name in _COUNTS)]):
         found.update(file.read_bytes())
     return found.hexdigest()
 

@@ -44,7 +44,8 @@ class TooLong(Exception):
 class Work:
     """What operators take, in units that depend on no machine."""
 
-    flops: float = 0.0
+    flops: float = 0.0  # of matrix products
+    convolved: float = 0.0  # of convolutions
     bytes: float = 0.0
     slow: float = 0.0
     random: float = 0.0
@@ -165,7 +166,9 @@ def _work(func: Any, name: str, args: Any, kwargs: Any, out: Any) -> Work:
     """What one operator takes."""
     if func._overloadpacket in flop_registry:
         formula = flop_registry[func._overloadpacket]
-        return Work(operators=1, flops=formula(*args, **kwargs, out_val=out))
+        flops = float(formula(*args, **kwargs, out_val=out))
+        kind = "convolved" if "conv" in name else "flops"
+        return Work(operators=1, **{kind: flops})
     if name in _MADE or _is_view(func):
         return Work(views=1)
     results = list(_tensors(out))
@@ -196,9 +199,7 @@ def kind_of(name: str) -> str:
 @functools.cache
 def _is_view(func: Any) -> bool:
     """Whether an operator gives another look at its argument's memory."""
-    return any(
-        r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns
-    )
+    return any(r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns)
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

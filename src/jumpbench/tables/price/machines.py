@@ -32,7 +32,7 @@ class Machine:
     """Seconds per unit of work.
 
     Args:
-        flops, bytes, operators, slow, random, gathered, views: per unit of
+        flops, bytes, operators, convolved, slow, random, gathered, views: per unit of
             :class:`~jumpbench.tables.price.ledger.Work`.
         steps: of a training loop, beside its operators.
         runs: before and after a run.
@@ -45,6 +45,7 @@ class Machine:
     flops: float
     bytes: float
     operators: float
+    convolved: float
     slow: float = 0.0
     random: float = 0.0
     gathered: float = 0.0
@@ -57,14 +58,16 @@ class Machine:
 
     def at(self, precision: str) -> "Machine":
         """In the precision of a trainer (``bf16-mixed``)."""
-        return replace(self, flops=self.half) if self.half and "16" in precision else self
+        if not self.half or "16" not in precision:
+            return self
+        return replace(self, flops=self.half, convolved=self.half)
 
     def seconds(self, work: Mapping[str, float]) -> float:
         """What the fields of a :class:`~jumpbench.tables.price.ledger.Work` take."""
         given = work["operators"] * self.operators + work["views"] * self.views
         rest = sum(
             work[kind] * getattr(self, kind)
-            for kind in ("flops", "bytes", "slow", "random", "gathered")
+            for kind in ("flops", "convolved", "bytes", "slow", "random", "gathered")
         )
         return max(given, rest) if self.at_once else given + rest
 
@@ -84,7 +87,7 @@ def gpu(text: str) -> Machine:
     return Machine(
         f"{found} at {UTILISATION:.0%} of its peak", flops=1 / (full * reached),
         half=1 / (half * reached), bytes=1 / (bandwidth * 1e12 * OF_BANDWIDTH),
-        operators=OPERATOR, at_once=True, count=int(count or 1),
+        operators=OPERATOR, convolved=1 / (full * reached), at_once=True, count=int(count or 1),
     )  # fmt: skip
 
 

@@ -7,39 +7,53 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.data import DataLoader
+from torch.utils.flop_counter import FlopCounterMode
 
 from jumpbench.tables.price.ledger import Ledger
 from jumpbench.tables.price.machines import Machine
 
-_ROWS, _WIDTH = 2048, 128  # a megabyte: what the networks here work on at a time
+_ROWS, _WIDTH, _CHANNELS, _SIDE = 2048, 64, 64, 16  # what the networks here work on at a time
+_FAR = 2**22  # elements that no cache holds: what a training step comes back to later
 
 
 def measured(name: str) -> Machine:
     """Time each kind of work."""
+    rows = torch.randn(_ROWS, _WIDTH, requires_grad=True)
+    images = torch.randn(8, _CHANNELS, _SIDE, _SIDE, requires_grad=True)
+    linear = nn.Linear(_WIDTH, 4 * _WIDTH)
+    convolution = nn.Conv2d(_CHANNELS, _CHANNELS, 3, padding=1)
     n = _ROWS * _WIDTH
-    x, w = torch.randn(_ROWS // 8, _WIDTH), torch.randn(_WIDTH, 4 * _WIDTH)
-    product = _least(lambda: x @ w) / (2 * x.numel() * 4 * _WIDTH)
-    flat, other = torch.rand(n), torch.rand(n)
-    index, part = torch.randint(n, (n // 16,)), torch.empty(n // 16)
-    moved = _least(lambda: torch.add(flat, other)) / (12 * n)
-    generator = torch.Generator()
-
-    def beyond(function: Callable[[], Any], each: int) -> float:
-        return max(_least(function) / len(part) - each * moved, 0.0)
-
+    far, other, flat = torch.rand(_FAR), torch.rand(_FAR), torch.rand(n)
+    index, generator = torch.randint(n, (n,)), torch.Generator()
+    moved = _least(lambda: torch.add(far, other, out=other)) / (12 * _FAR)
     operator = _operator()
+
+    def beyond(function: Callable[[], Any]) -> float:
+        return max(_least(function) - operator, 0.0) / n
+
     return Machine(
-        name, product, moved, operator,
-        slow=beyond(lambda: torch.exp(flat[: len(part)]), 8),
-        random=beyond(lambda: part.exponential_(generator=generator), 4),
-        gathered=beyond(lambda: torch.gather(flat, 0, index), 16),
+        name, _both_ways(linear, rows), moved, operator, _both_ways(convolution, images),
+        slow=beyond(lambda: torch.exp(flat)),
+        random=beyond(lambda: flat.exponential_(generator=generator)),
+        gathered=beyond(lambda: torch.gather(flat, 0, index)),
         views=operator / 4, steps=_step(),
     )  # fmt: skip
 
 
-def _least(function: Callable[[], Any], seconds: float = 0.3) -> float:
+def _both_ways(layer: nn.Module, x: Tensor) -> float:
+    """Seconds of a floating-point operation of a layer, forward and backward."""
+
+    def pass_through() -> None:
+        layer(x).sum().backward()
+
+    with FlopCounterMode(display=False) as counter:
+        pass_through()
+    return _least(pass_through) / counter.get_total_flops()
+
+
+def _least(function: Callable[[], Any], seconds: float = 0.1) -> float:
     """Seconds of the quickest of many calls; on one thread this thread's own, whatever else runs."""
     clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
     function()

@@ -93,7 +93,10 @@ class _Calls:
         kinds = [(x.shape, x.dtype) if isinstance(x, Tensor) else x for x in outs]
 
         def makes() -> tuple[list[Any], Any]:
-            made = [torch.empty(k[0], dtype=k[1], device="meta") if isinstance(k, tuple) else k for k in kinds]
+            made = [
+                torch.empty(k[0], dtype=k[1], device="meta") if isinstance(k, tuple) else k
+                for k in kinds
+            ]
             return made, outs_spec
 
         used = [id(x) in reached for x in (*tensors, *weights)]
