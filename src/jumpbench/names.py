@@ -25,17 +25,22 @@ def no_such(kind: str, name: str, known: Iterable[str]) -> UserError:
 def select(kind: str, wanted: str, known: Sequence[str]) -> list[str]:
     """Names chosen by a comma-separated list of names or shell patterns, in their own order.
 
-    A name that itself contains a comma or a pattern character is found as written.
+    A name that itself contains commas or pattern characters is found as written.
     """
     if wanted in known:
         return [wanted]
     chosen: set[str] = set()
-    for part in filter(None, (p.strip() for p in wanted.strip("[]").split(","))):
-        hits = {n for n in known if n == part} or {
-            n for n in known if fnmatchcase(n.lower(), part.lower())
-        }
+    parts = wanted.strip("[]").split(",")
+    while parts:
+        # Of the names that the list goes on with, the longest: it may have commas of its own.
+        sizes = [n for n in range(len(parts), 0, -1) if ",".join(parts[:n]).strip() in known]
+        size = sizes[0] if sizes else 1
+        name, parts = ",".join(parts[:size]).strip(), parts[size:]
+        if not name:
+            continue
+        hits = {name} if sizes else {n for n in known if fnmatchcase(n.lower(), name.lower())}
         if not hits:
-            raise no_such(kind, part, known)
+            raise no_such(kind, name, known)
         chosen |= hits
     if not chosen:
         raise UserError(f"no {kind} given; there are: {', '.join(known)}")

@@ -217,6 +217,19 @@ def _data(call: Call) -> int:
     return 0 if print_data(call.names) else 1
 
 
+def _models(call: Call) -> int:
+    if not call.names:
+        from jumpbench.tables.commands.models import print_models
+
+        print_models()
+        return 0
+    if call.names[0] != "check":
+        raise UserError("models takes nothing, or check and names of models")
+    from jumpbench.tables.commands.model_cards import check
+
+    return 0 if check(call.names[1:]) else 1
+
+
 def _completion(call: Call) -> int:
     from jumpbench.cli.completion import SCRIPTS
 
@@ -287,6 +300,10 @@ COMMANDS = {
         "SLUG/TABLE ...", ("scale", "project", "entity"),
     ),
     "data": Command(_data, "verify datasets, fetch what is missing", "[NAME ...]"),
+    "models": Command(
+        _models, "trained models to draw from; check draws and compares with their cards",
+        "[check [NAME ...]]",
+    ),
     "completion": Command(
         _completion, "what makes a shell complete commands, tables and keys", "bash|zsh",
         more='bash: eval "$(jumpbench completion bash)" in ~/.bashrc; zsh: the same in ~/.zshrc',

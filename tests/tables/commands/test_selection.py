@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
 from toys import table_json
 
 from jumpbench.cli.main import main
+from jumpbench.errors import UserError
+from jumpbench.names import select
 from jumpbench.paths import suite_root
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection
@@ -79,3 +82,18 @@ def test_a_file_in_the_place_of_the_suites_is_told_and_not_judged(project, capsy
     files = TableFiles(plan)
     assert plan.folder.name.startswith("small+") and str(own) in files.not_judged
     assert str(own) in files.write().not_judged
+
+
+def test_names_with_commas_are_found_in_a_list():
+    known = ["DASBS", "DASBS (warm)", "DASBS (warm, long)", "M=20, exact", "M=20"]
+    for wanted, chosen in {
+        "DASBS (warm, long)": known[2:3],
+        "DASBS,DASBS (warm, long),M=20": [known[0], known[2], known[4]],
+        "[M=20, exact, DASBS*]": known[:4],
+        "M=20,exact,": None,
+    }.items():
+        if chosen is None:
+            with pytest.raises(UserError, match="no row 'exact'"):
+                select("row", wanted, known)
+        else:
+            assert select("row", wanted, known) == chosen

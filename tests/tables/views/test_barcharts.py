@@ -101,3 +101,19 @@ def test_every_table_has_figures_unless_its_file_says_none(project):
     many = dataclasses.replace(table, metrics=directed)
     cells = [Cell("fair", "small n", m, measured=1.0, status="measured") for m in directed]
     assert len(barcharts.bars(Filled(many, (), cells, "paper")).axes) == 1  # those with a direction
+
+
+def test_the_legend_has_the_colours_of_the_bars_also_of_rows_without_the_first_metric(filled):
+    both = filled("paper")
+    further = dataclasses.replace(both.table.metrics["mean"], name="further")
+    table = dataclasses.replace(both.table, metrics={**both.table.metrics, "further": further})
+    cells = [c for c in both.cells if c.row == "fair"]
+    cells += [dataclasses.replace(c, metric="further") for c in both.cells if c.measured]
+    figure = barcharts.bars(Filled(table, (), cells, "paper"))
+    groups = [c for c in figure.axes[1].containers if not isinstance(c, ErrorbarContainer)]
+    bars = {c.get_label(): c[0].get_facecolor() for c in groups if len(c)}
+    (legend,) = figure.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    shown = dict(zip(names, [patch.get_facecolor() for patch in legend.get_patches()], strict=True))
+    assert shown.keys() == {"fair", "biased"} and shown["fair"] != shown["biased"]
+    assert bars == shown
