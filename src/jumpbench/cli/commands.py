@@ -89,11 +89,18 @@ def _list(call: Call) -> int:
 def _plan(call: Call) -> int:
     tables, selection = _tables(call), _selection(call)
     from jumpbench.tables.commands.preview import print_plan
+    from jumpbench.tables.price.machines import gpu
 
+    machine = gpu(call.keys["devices"]) if "devices" in call.keys else None
+    if "within" in call.keys:
+        from jumpbench.tables.commands.within import print_choice, seconds_of
+
+        print_choice(tables, selection, seconds_of(call.keys["within"]), machine)
+        return 0
     planned = 0
     for table in tables:
         try:
-            print_plan(table, selection)
+            print_plan(table, selection, machine, count=len(tables) == 1)
             planned += 1
         except UserError as error:
             if len(tables) == 1:
@@ -254,7 +261,8 @@ COMMANDS = {
     ),
     "plan": Command(
         _plan, "what of a table is still to run, and about how long that takes", "SLUG/TABLE ...",
-        _SELECTED, _EVERY_RUN, refused=_MAKES_NONE,
+        (*_SELECTED, "devices", "within"), _EVERY_RUN, refused=_MAKES_NONE,
+        more="example: jumpbench plan all scale=paper within=8h devices=8xH100",
     ),
     "show": Command(
         _show, "the configuration of a run or behind a cell, with the line that says each value",
