@@ -35,14 +35,15 @@ class ImageEvaluation(Evaluation):
     - ``classes``: number of classes that some image belongs to; ``classifier_score``: the formula
       of the Inception score on the classifier's probabilities;
     - ``nearest_hamming`` (binary images): mean number of pixels that differ from the nearest
-      training image; ``mean``: mean pixel over M; ``black``: share of images without any lit pixel;
+      training image; ``mean``: mean pixel over M; ``lit``: share of pixels above 0; ``black``:
+      share of images without any;
     - ``grey_distance``, ``contrast_distance`` (M > 1): Wasserstein-1 distances, in counts, of the
       histograms of pixels and of neighbours' differences to those of training images;
     - ``bound``, ``bits_per_dim``: mean of the draws' ``bound`` in nats per image, and in bits per
       site; ``bound_error``, ``bits_per_dim_error``: their standard errors over images.
 
     Args:
-        classifier: the network, without weights.
+        classifier: the network, without weights; None: what needs none.
         folder: of the run that trained it (its artifacts).
         shown: images kept for figures.
 
@@ -50,7 +51,9 @@ class ImageEvaluation(Evaluation):
         UserError: images of another size than the reference.
     """
 
-    def __init__(self, classifier: ImageClassifier, folder: str | None, shown: int = 100) -> None:
+    def __init__(
+        self, classifier: ImageClassifier | None, folder: str | None = None, shown: int = 100
+    ) -> None:
         self.classifier, self.folder, self.shown = classifier, folder, shown
         self._reference: dict[str, Any] = {}
         self.reset()
@@ -69,8 +72,15 @@ class ImageEvaluation(Evaluation):
 
     def results(self) -> dict[str, float]:
         images = torch.cat(self._images)
-        reference = self._load(images)
-        features, probabilities = self.classifier.judged(images)
+        seen = {
+            "lit": float((images > 0).double().mean()),
+            "black": float((images.flatten(1) == 0).all(1).double().mean()),
+        } | self._likelihood(images[0].numel())
+        return seen if self.classifier is None else seen | self._judged(images, self.classifier)
+
+    def _judged(self, images: Tensor, classifier: ImageClassifier) -> dict[str, float]:
+        reference = self._load(images, classifier)
+        features, probabilities = classifier.judged(images)
         moments = FeatureMoments()
         moments.update(features)
         values = {
@@ -80,17 +90,16 @@ class ImageEvaluation(Evaluation):
             "classifier_score": inception_score(probabilities),
             "confident": float((probabilities.amax(1) > SURE).double().mean()),
             "classes": float(len(probabilities.argmax(1).unique())),
-            "mean": float(images.double().mean()) / self.classifier.maximum,
-            "black": float((images.flatten(1) == 0).all(1).double().mean()),
+            "mean": float(images.double().mean()) / classifier.maximum,
         }
-        if self.classifier.maximum == 1 and len(reference["nearest"]):
+        if classifier.maximum == 1 and len(reference["nearest"]):
             distances = nearest_hamming(images, reference["nearest"])
             values["nearest_hamming"] = float(distances.double().mean())
-        if self.classifier.maximum > 1 and len(reference["nearest"]):
+        if classifier.maximum > 1 and len(reference["nearest"]):
             for distance in (grey_distance, contrast_distance):
-                value = distance(images, reference["nearest"], self.classifier.maximum)
+                value = distance(images, reference["nearest"], classifier.maximum)
                 values[distance.__name__] = value
-        return values | self._likelihood(images[0].numel())
+        return values
 
     def artifacts(self) -> dict[str, Any]:
         artifacts: dict[str, Any] = {"images": torch.cat(self._images)[: self.shown]}
@@ -110,11 +119,11 @@ class ImageEvaluation(Evaluation):
             "bits_per_dim": mean / bits, "bits_per_dim_error": error / bits,
         }  # fmt: skip
 
-    def _load(self, images: Tensor) -> dict[str, Any]:
+    def _load(self, images: Tensor, classifier: ImageClassifier) -> dict[str, Any]:
         if not self._reference:
             if self.folder is None:
                 raise UserError("images are judged by a trained classifier: give its run's folder")
-            load_weights(self.classifier, self.folder)
+            load_weights(classifier, self.folder)
             self._reference = load_artifacts(self.folder)
         nearest = self._reference["nearest"]
         if len(nearest) and nearest.shape[1:] != images.shape[1:]:

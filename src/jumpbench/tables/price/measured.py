@@ -54,7 +54,7 @@ def _both_ways(layer: nn.Module, x: Tensor) -> float:
 
 
 def _least(function: Callable[[], Any], seconds: float = 0.1) -> float:
-    """Seconds of the quickest of many calls; on one thread this thread's own, whatever else runs."""
+    """Seconds of the quickest of many calls; on one thread its own, whatever else runs."""
     clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
     function()
     end, least, calls = clock() + seconds, float("inf"), 0
