@@ -63,8 +63,8 @@ def print_plan(
     missing = [run for run, state in zip(runs, each, strict=True) if state != "done"]
     out = console()
     out.print(words(out, f"{table_id}, {selection.scale}", "bold"))
-    for kind, count in Counter(f"{run.slug}/{run.name}" for run in missing).items():
-        out.print(words(out, f"  {count:>4} x {kind}"), soft_wrap=True)
+    for kind, times in Counter(f"{run.slug}/{run.name}" for run in missing).items():
+        out.print(words(out, f"  {times:>4} x {kind}"), soft_wrap=True)
     counted = ", ".join(f"{n} {state}" for state, n in states.items())
     out.print(words(out, f"{len(runs)} runs: {counted}" if runs else "nothing to run"))
     if missing:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SUITE = ("tables", "cli")  # what no run's work depends on, but for what counts:
 _COUNTS = ("ledger.py", "repeated.py", "stand_ins.py", "passes.py")
+_OF_ONE = ("seed", "needs")  # of one run, not of its work
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def digest(run: Run) -> str:
 
     Runs that differ in seeds alone have one price.
     """
-    deciding = {key: _unseeded(run.config.get(key)) for key in DECIDING if key != "needs"}
+    deciding = {key: _unseeded(run.config.get(key)) for key in DECIDING if key not in _OF_ONE}
     text = json.dumps(deciding, sort_keys=True, default=str) + _code()
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
