@@ -29,7 +29,7 @@ def test_a_price_is_counted_once_for_all_seeds_and_kept(monkeypatch):
     assert kept.digest(run) != kept.digest(other)
     seeds = [plan_run("dasbs/exact", (), seed) for seed in (0, 1)]
     assert kept.digest(seeds[0]) == kept.digest(seeds[1])
-    assert kept.price(other, count=False).why == "not counted yet"
+    assert kept.price(other, count=False).why == kept.NOT_COUNTED
 
 
 def test_work_grows_with_steps_and_with_what_a_step_does():

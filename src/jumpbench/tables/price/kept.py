@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SUITE = ("tables", "cli")  # what no run's work depends on, but for what counts:
 _COUNTS = ("ledger.py", "repeated.py", "stand_ins.py", "passes.py")
+NOT_COUNTED = "not counted yet (jumpbench plan counts one table)"
 _OF_ONE = ("seed", "needs")  # of one run, not of its work
 
 
@@ -46,7 +47,7 @@ def price(run: Run, count: bool = True) -> Price:
         with contextlib.suppress(OSError, ValueError, TypeError):
             return Price(**json.loads(path.read_text(encoding="utf-8")))
     if not count:
-        return Price(why="not counted yet")
+        return Price(why=NOT_COUNTED)
     found, lasts = _counted(run)
     if path is not None and lasts:
         with contextlib.suppress(OSError, UserError):
