@@ -15,6 +15,7 @@ from jumpbench.tables.planning.grid import Selection, build, unique_runs
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.price import kept
 from jumpbench.tables.price.machines import OPERATOR, UTILISATION, Machine, gpu, this_machine
+from jumpbench.tables.runs.resources import Resources
 
 # Measured on the processor that made most records, by jumpbench.tables.price.measured.
 EPYC = Machine(**json.loads((Path(__file__).parent / "epyc.json").read_text()))
@@ -109,3 +110,16 @@ def test_a_row_is_priced_from_its_record_else_counted(project):
     expected = estimate("toy/coins", "smoke", grid, runs, EPYC, count=True)
     assert set(expected.seconds) | set(expected.unknown) == set(runs)
     assert all(source.startswith("counted, for ") for source in expected.source.values())
+
+
+def test_ray_packs_a_gpu_by_counted_memory_where_none_is_given():
+    module = pytest.importorskip("jumpbench.tables.launchers.ray_tasks")
+    tasks = object.__new__(module.Tasks)
+    tasks._nodes, tasks._gpu_memory = [{"GPU": 1.0}], 80.0
+
+    def share(counted, **asked):
+        return tasks._gpus(Resources(**asked), lambda: counted)
+
+    assert share(8.0) == 0.1 and share(100.0) == 1.0 and share(None) == 1.0
+    assert share(8.0, gpu_memory_gb=40.0) == 0.5 and share(8.0, gpus=1) == 1.0
+    assert share(8.0, devices=2) == 2.0 and share(8.0, gpus=0) == 0.0
