@@ -10,7 +10,7 @@ def test_a_plan_counts_runs_and_estimates_from_the_record(project, capsys):
     assert main(["plan", "toy/coins", "scale=smoke"]) == 0
     shown = capsys.readouterr().out
     assert "5 runs: 5 missing" in shown and "   4 x toy/coin\n" in shown
-    assert "is not recorded: fair (2), biased (2), walk (1)" in shown
+    assert "  walk: 1 run, about " in shown and "(counted, for " in shown
     assert not (project / "outputs").exists()  # nothing was made
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
     assert main(["report", "--record", "toy/coins", "scale=smoke"]) == 0
@@ -19,7 +19,7 @@ def test_a_plan_counts_runs_and_estimates_from_the_record(project, capsys):
     shown = capsys.readouterr().out
     assert "5 runs: 2 done, 3 missing" in shown
     # What the fair coins took says nothing of the biased ones and of a training.
-    assert "about" not in shown and "is not recorded: biased (2), walk (1)" in shown
+    assert "  biased: 2 runs, about " in shown and "recorded on" not in shown
     assert main(["plan", "toy/coins", "fresh=true"]) == 2
     assert [duration(s) for s in (40, 720, 12600, 1e6)] == ["40 s", "12 min", "3.5 h", "12 days"]
 
@@ -35,7 +35,7 @@ def test_several_tables_say_first_how_long_they_take(project, capsys):
     assert main(["table", "toy/*", "scale=smoke", "rows=biased"]) == 1
     shown = capsys.readouterr()
     assert shown.err.startswith("1 run to make; about ")
-    assert "for 1 run one after the other" in shown.err and "is not recorded" not in shown.err
+    assert "for 1 run one after the other" in shown.err and "is not known" not in shown.err
     assert "error: toy/broken: " in shown.err and "done 1/1" in shown.err
 
 
@@ -82,15 +82,35 @@ def test_a_training_takes_as_long_as_its_steps(project, capsys):
     assert "about 60 s for 1 run" in capsys.readouterr().out  # 20 steps; 10 were recorded
     assert main(["plan", "toy/coins", "scale=smoke", "rows=walk", "trainer.max_steps=4000"]) == 0
     shown = capsys.readouterr().out
-    assert "about 3.3 h for 1 run" in shown and "(a processor, 1 threads)" in shown
+    assert "about 3.3 h for 1 run" in shown and "(recorded on a processor, 1 threads)" in shown
     record(project, steps=None)
     assert main(["plan", "toy/coins", "scale=smoke"]) == 0
     shown = capsys.readouterr().out
-    assert "about 30 s for 1 run" in shown and "is not recorded: fair (2), biased (2)" in shown
+    assert "  walk: 1 run, about 30 s (recorded on a processor" in shown
+    assert "  fair: 2 runs, about " in shown
 
 
 def test_a_record_of_odd_content_says_nothing(project, capsys):
     for odd in ({"seconds": "long"}, {"runs": None}, {"row": {}, "needed": 3}):
         record(project, **odd)
         assert main(["plan", "toy/coins", "scale=smoke", "rows=walk"]) == 0
-        assert "is not recorded: walk (1)" in capsys.readouterr().out
+        assert "  walk: 1 run, about 1 s (counted, for " in capsys.readouterr().out
+
+
+def test_several_tables_are_not_counted_but_on_another_machine_or_in_a_time(project, capsys):
+    (project / "reproduce/toy/again.yaml").write_text(
+        (project / "reproduce/toy/coins.yaml").read_text()
+    )
+    own = ["scale=smoke", "rows=walk", "trainer.max_steps=37"]
+    assert main(["plan", "toy/*", *own]) == 0
+    assert "walk: 1 run, not known: not counted yet" in capsys.readouterr().out
+    assert main(["plan", "toy/coins", "scale=smoke", "devices=2xA100"]) == 0
+    assert "(counted, for A100 at 30% of its peak)" in capsys.readouterr().out
+    assert main(["plan", "toy/coins", "scale=smoke", "devices=abacus"]) == 2
+    assert main(["plan", "toy/coins", "scale=smoke", "within=soon"]) == 2
+    assert main(["plan", "toy/*", "scale=smoke", "within=1h"]) == 0
+    assert "no table decides an open claim in 60 min" in capsys.readouterr().out
+    assert main(["plan", "toy/coins", "scale=smoke"]) == 0
+    capsys.readouterr()
+    assert main(["list"]) == 0
+    assert "smoke" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 from collections import Counter
 from collections.abc import Sequence
 
@@ -13,6 +14,7 @@ from jumpbench.tables.commands.overview import state_of
 from jumpbench.tables.commands.run_seconds import Estimate, estimate, keep_seconds
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.price.kept import NOT_COUNTED
 from jumpbench.tables.price.machines import Machine
 from jumpbench.tables.views.console import console, words
 
@@ -63,13 +65,16 @@ def print_plan(
     missing = [run for run, state in zip(runs, each, strict=True) if state != "done"]
     out = console()
     out.print(words(out, f"{table_id}, {selection.scale}", "bold"))
-    for kind, count in Counter(f"{run.slug}/{run.name}" for run in missing).items():
-        out.print(words(out, f"  {count:>4} x {kind}"), soft_wrap=True)
+    for kind, times in Counter(f"{run.slug}/{run.name}" for run in missing).items():
+        out.print(words(out, f"  {times:>4} x {kind}"), soft_wrap=True)
     counted = ", ".join(f"{n} {state}" for state, n in states.items())
     out.print(words(out, f"{len(runs)} runs: {counted}" if runs else "nothing to run"))
     if missing:
         hashes = [run.hash for run in missing]
-        expected = estimate(table_id, selection.scale, grid, hashes, machine, count)
+        expected = estimate(table_id, selection.scale, grid, hashes, machine)
+        if count and NOT_COUNTED in expected.why.values():
+            print("counting what has no record, some seconds a row ...", file=sys.stderr)
+            expected = estimate(table_id, selection.scale, grid, hashes, machine, count)
         whole = len(missing) == len(runs) and not (selection.is_part or selection.changes)
         if whole and machine is None:
             keep_seconds(table, selection.scale, expected)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _SUITE = ("tables", "cli")  # what no run's work depends on, but for what counts:
 _COUNTS = ("ledger.py", "repeated.py", "stand_ins.py", "passes.py")
+NOT_COUNTED = "not counted yet (jumpbench plan counts one table)"
+_OF_ONE = ("seed", "needs")  # of one run, not of its work
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def price(run: Run, count: bool = True) -> Price:
         with contextlib.suppress(OSError, ValueError, TypeError):
             return Price(**json.loads(path.read_text(encoding="utf-8")))
     if not count:
-        return Price(why="not counted yet")
+        return Price(why=NOT_COUNTED)
     found, lasts = _counted(run)
     if path is not None and lasts:
         with contextlib.suppress(OSError, UserError):
@@ -85,7 +87,7 @@ def digest(run: Run) -> str:
 
     Runs that differ in seeds alone have one price.
     """
-    deciding = {key: _unseeded(run.config.get(key)) for key in DECIDING if key != "needs"}
+    deciding = {key: _unseeded(run.config.get(key)) for key in DECIDING if key not in _OF_ONE}
     text = json.dumps(deciding, sort_keys=True, default=str) + _code()
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -12,14 +12,14 @@ from torch.utils.data import DataLoader
 from torch.utils.flop_counter import FlopCounterMode
 
 from jumpbench.tables.price.ledger import Ledger
-from jumpbench.tables.price.machines import Machine
 
 _ROWS, _WIDTH, _CHANNELS, _SIDE = 2048, 64, 64, 16  # what the networks here work on at a time
 _FAR = 2**22  # elements that no cache holds: what a training step comes back to later
 
 
-def measured(name: str) -> Machine:
-    """Time each kind of work."""
+def measured() -> dict[str, float]:
+    """Time each kind of work; by the names in a machine
+    (:class:`~jumpbench.tables.price.machines.Machine`)."""
     rows = torch.randn(_ROWS, _WIDTH, requires_grad=True)
     images = torch.randn(8, _CHANNELS, _SIDE, _SIDE, requires_grad=True)
     linear = nn.Linear(_WIDTH, 4 * _WIDTH)
@@ -33,13 +33,17 @@ def measured(name: str) -> Machine:
     def beyond(function: Callable[[], Any]) -> float:
         return max(_least(function) - operator, 0.0) / n
 
-    return Machine(
-        name, _both_ways(linear, rows), moved, operator, _both_ways(convolution, images),
-        slow=beyond(lambda: torch.exp(flat)),
-        random=beyond(lambda: flat.exponential_(generator=generator)),
-        gathered=beyond(lambda: torch.gather(flat, 0, index)),
-        views=operator / 4, steps=_step(),
-    )  # fmt: skip
+    return {
+        "flops": _both_ways(linear, rows),
+        "convolved": _both_ways(convolution, images),
+        "bytes": moved,
+        "slow": beyond(lambda: torch.exp(flat)),
+        "random": beyond(lambda: flat.exponential_(generator=generator)),
+        "gathered": beyond(lambda: torch.gather(flat, 0, index)),
+        "operators": operator,
+        "views": operator / 4,
+        "steps": _step(),
+    }
 
 
 def _both_ways(layer: nn.Module, x: Tensor) -> float:
