@@ -28,6 +28,7 @@ from jumpbench.tables.language.types import Table
 from jumpbench.tables.views.console import console
 from jumpbench.tables.views.figures import Filled, draw, entries
 from jumpbench.tables.views.layout import View
+from jumpbench.tables.views.pagebars import svg_bars
 from jumpbench.tables.views.smallpng import small_png
 from jumpbench.tables.views.webpage import Variant, to_page
 
@@ -119,7 +120,11 @@ def _variant(table: Table, label: str, file: Path, content: dict[str, Any]) -> V
     command = command_of(table, content)
     if own:
         return Variant(view, label, command, summary(view), _drawn(view, file), with_runs=True)
-    figures = pictures_of(file, content) or _figures_of_record(view, file)
+    figures = pictures_of(file, content)
+    if not figures and table.figures is None:
+        bars = svg_bars(Filled(view.table, (), view.cells, view.scale_name))
+        return Variant(view, label, command, summary(view), bars=bars)
+    figures = figures or _figures_of_record(view, file)
     lacking = {entry.get("name") for entry in table.figures or ()} - set(figures)
     words = how_to_draw(table, content) if lacking and not content.get("pictures") else ""
     return Variant(view, label, command, summary(view), figures, lacking=words)

@@ -89,9 +89,9 @@ function detail(td) {
     add(dialog, "h3", "Made by");
     add(dialog, "p", content.made_by);
   }
-  if (made || cell.command) {
+  if (made || cell.place) {
     add(dialog, "p", made ? "Make it again:" : "Make it:");
-    add(dialog, "pre", cell.command || content.command);
+    add(dialog, "pre", cell.place ? `${content.command} ${cell.place}` : content.command);
   }
   dialog.showModal();
 }
