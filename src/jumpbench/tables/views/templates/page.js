@@ -102,6 +102,7 @@ function below() {  // what one jumps to stands below the header, which is talle
 }
 
 function wire() {
+  all("td[data-cell]").forEach(cell => { cell.tabIndex = 0; cell.setAttribute("role", "button"); });
   all("section").forEach(section => show(section, chosen[section.id]));
   search();
 }
