@@ -129,8 +129,7 @@ def test_no_training_of_the_tables_can_come_near():
                         steps = int(run.config["trainer"].get("max_steps") or -1)
                         steps = UNKNOWN_STEPS if steps < 0 else steps
                         largest = max(largest, summed_rates(run.config["method"], steps))
-    print(len(seen), largest)
-    assert len(seen) > 1000 and 50 < largest <= FACTOR / 1000
+    assert len(seen) > 800 and 50 < largest <= FACTOR / 1000
 
 
 def outcome(run):
