@@ -113,6 +113,7 @@ class ForkedPopen(subprocess.Popen):
                 status = main(argv[1:]) if argv[0] == "jumpbench" else one_run.main()
                 sys.stdout.flush()
             except BaseException:
+                status = 1
                 sys.excepthook(*sys.exc_info())
             finally:
                 sys.stderr.flush()

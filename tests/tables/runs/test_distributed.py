@@ -9,7 +9,6 @@ import time
 
 import pytest
 import torch
-from forked import ForkedPopen
 from interruptions import SHORT, TRAINED, measured
 
 from jumpbench.cli.main import main
@@ -32,12 +31,6 @@ def test_the_bridge_sampler_trains_on_two_devices(more, capsys):
     """Its steps train one of two networks; it says so itself, or the command line does."""
     chosen = ["rows=DASBS", "columns=beta_high=0.28", "method.chains_per_batch=64"]
     assert main(["table", "dasbs/table2", "scale=smoke", *chosen, *MANY, *more]) == 0
-
-
-@pytest.fixture
-def forks(monkeypatch):
-    """Processes are forked, with torch loaded; the test above starts them as a shell does."""
-    monkeypatch.setattr(subprocess, "Popen", ForkedPopen)
 
 
 def start(project, *overrides):
