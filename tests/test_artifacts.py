@@ -84,8 +84,8 @@ def test_a_run_judges_what_others_have_trained(tmp_path, monkeypatch):
     source += f"file: '{path}', sha256: {digest(path)}}}"
     run = plan_run(
         "sgdd/dna_activity",
-        ["data=motif_enhancers", "oracle.channels=8", "oracle.layers=1", "data.test_size=8",
-         "data.test_batch_size=8", "stages=[test]", f"method.network={source}"],
+        ["data=motif_enhancers", "oracle.channels=8", "oracle.layers=1", "data.n_samples=8",
+         "data.batch_size=8", "stages=[test]", f"method.network={source}"],
     )  # fmt: skip
     execute(run.folder, run.placed())
     left = torch.load(run.folder / "samples.pt", weights_only=True)["network"]

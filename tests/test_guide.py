@@ -143,7 +143,7 @@ SHORT = ["scale=smoke", "trainer.accelerator=cpu"]
 LESS = {
     "sgdd/table2": ["rows=SGDD", "columns=D=2"],
     "symmetric_diffusers/figure*": [],
-    "dasbs/table2": ["columns=beta_high=0.28", "method.chains_per_batch=64"],
+    "dasbs/table2": ["columns=beta_high=0.28"],
     "mine/exact": [],
 }
 

@@ -22,7 +22,7 @@ STEPS = 4
 # Few steps. Many chains at once cost nothing on a fake GPU; few would be many batches.
 SHORT = (
     "method.n_steps=3", "method.controller.refresh_every=1", "method.controller.steps=1",
-    "method.corrector.steps=1", "method.chains_per_batch=1024",
+    "method.corrector.steps=1", "data.n_samples=1024", "data.batch_size=1024",
 )  # fmt: skip
 CHAINS = ("method.burn_in=2", "++method.collections=4", "method.spacing=1")
 

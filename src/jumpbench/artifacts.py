@@ -42,7 +42,7 @@ def trained_weights(
     path = Path(folder) / CHECKPOINTS / LAST_CHECKPOINT
     if not path.is_file():
         raise UserError(f"{path} is missing: finish the run that trains these weights first")
-    weights = _state_dict(path, device)
+    weights = read_weights(path, device)
     return submodule_weights(weights, part, path) if part else weights
 
 
@@ -108,7 +108,7 @@ def with_weights(network: nn.Module, file: str | Path, sha256: str, prefix: str 
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     if found != sha256.lower():
         raise DataCorrupt(f"{path} has the checksum {found}, not {sha256}: fetch it again")
-    weights = _state_dict(path, "cpu")
+    weights = read_weights(path, "cpu")
     own = {name[len(prefix) :]: value for name, value in weights.items() if name.startswith(prefix)}
     return _loaded(network, own, path)
 
@@ -122,15 +122,18 @@ def _loaded(network: Network, weights: dict[str, Any], place: str | Path) -> Net
     return network
 
 
-def _state_dict(path: Path, device: torch.device | str) -> dict[str, Any]:
+def read_weights(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
+    """A state dict, of torch (weights-only) or ``.safetensors``.
+
+    Raises:
+        DataCorrupt: it cannot be read.
+    """
+    from safetensors.torch import load_file
+
     try:
         if path.suffix == ".safetensors":
-            from safetensors.torch import load_file
-
             return load_file(path)
         content = torch.load(path, map_location=device, weights_only=True)
-    except ImportError:
-        raise UserError(f"{path}: safetensors is missing: pip install safetensors") from None
     except Exception as error:  # whatever a pickle that is none, or more than weights, makes of it
         line = str(error).strip().splitlines()[0][:200]
         raise DataCorrupt(f"{path} holds no weights: {line}") from None

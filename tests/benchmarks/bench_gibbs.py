@@ -62,12 +62,6 @@ def network_of(scale: str, device: str) -> tuple[nn.Module, int, int]:
     return DenoisingScores(convolution, UniformProcess(2)).to(device).eval(), side, proposals
 
 
-def compiled_loop() -> SingleSiteMetropolis:
-    return SingleSiteMetropolis(
-        compiler=partial(torch.compile, dynamic=False, mode="reduce-overhead")
-    )
-
-
 def share(
     scale: str, name: str, chains: int, device: str, repeats: int, compiled: bool = False
 ) -> dict:
@@ -76,7 +70,8 @@ def share(
     prior = ScorePrior(NetworkScore(network, Geometric()), process, side**2, max_batch=512)
     likelihood, x = measured(side, name, chains, device)
     [denoiser] = prior.denoisers([0.5], 20)
-    step, states = MetropolisStep(proposals, kernel=compiled_loop() if compiled else None), x.long()
+    kernel, states = SingleSiteMetropolis(compile=compiled), x.long()
+    step = MetropolisStep(proposals, kernel=kernel)
 
     def likelihood_step():
         step(states, states, 2.0, likelihood, 2, generator)

@@ -22,36 +22,34 @@ def test_binarised_is_the_published_rule():
 
 
 def test_batches():
-    data = BinaryMnist(16, generated=50, batch_size=7, test_size=25, test_batch_size=10)
+    data = BinaryMnist(16, generated=50, train_batch_size=7, n_samples=25, batch_size=10)
     batches = list(data.test_dataloader())
     assert [len(batch["labels"]) for batch in batches] == [10, 10, 5]
     assert torch.equal(torch.cat([b["number"] for b in batches]), torch.arange(25))
     assert batches[0]["states"].dtype == torch.long and data.length == 256
     assert data.train_batch(0)["states"].shape == (7, 256)
     with pytest.raises(UserError, match="there are 50"):
-        BinaryMnist(16, generated=50, test_size=51).test_dataloader()
+        BinaryMnist(16, generated=50, n_samples=51).test_dataloader()
     with pytest.raises(UserError, match="side"):
         BinaryMnist(20)
     with pytest.raises(UserError, match="at least 1"):
-        BinaryMnist(28, batch_size=0)
+        BinaryMnist(28, train_batch_size=0)
 
 
 def test_several_samples_of_some_images():
     """Each image so many times in a row, from one on; batches may cut through them."""
-    data = BinaryMnist(
-        16, generated=9, test_first=6, test_size=2, test_repeats=3, test_batch_size=4
-    )
+    data = BinaryMnist(16, generated=9, test_first=6, n_samples=6, test_repeats=3, batch_size=4)
     numbers = [batch["number"].tolist() for batch in data.test_dataloader()]
     assert numbers == [[6, 6, 6, 7], [7, 7]]
     with pytest.raises(UserError, match="from 6 on, but there are 9"):
-        BinaryMnist(16, generated=9, test_first=6, test_size=4).test_dataloader()
+        BinaryMnist(16, generated=9, test_first=6, n_samples=4).test_dataloader()
     with pytest.raises(UserError, match="test_repeats 0"):
         BinaryMnist(16, generated=9, test_repeats=0)
 
 
 @needs_data("mnist")
 def test_mnist():
-    data = BinaryMnist(32, test_size=1000)
+    data = BinaryMnist(32, n_samples=1000)
     states = data.split("train")["states"]
     assert states.shape == (60000, 1024)
     first = data.batch("test", torch.arange(2))

@@ -23,20 +23,20 @@ def batches(data, count):
 
 
 def test_an_epoch_holds_every_row_once_and_batches_repeat():
-    data = Ladder(batch_size=5, seed=3)
+    data = Ladder(train_batch_size=5, seed=3)
     rows = torch.cat([batch["labels"] for batch in batches(data, 4)])
     assert rows.sort().values.tolist() == list(range(20))
-    again = batches(Ladder(batch_size=5, seed=3), 4)
+    again = batches(Ladder(train_batch_size=5, seed=3), 4)
     assert all(
         torch.equal(a["counts"], b["counts"]) for a, b in zip(again, batches(data, 4), strict=True)
     )
     assert again[0]["counts"].dtype == torch.uint8
-    other = batches(Ladder(batch_size=5, seed=4), 4)
+    other = batches(Ladder(train_batch_size=5, seed=4), 4)
     assert any(not torch.equal(a["labels"], b["labels"]) for a, b in zip(again, other, strict=True))
 
 
 def test_half_of_the_training_counts_are_mirrored():
-    plain, data = Ladder(), Ladder(batch_size=10, flip=True)
+    plain, data = Ladder(), Ladder(train_batch_size=10, flip=True)
     mirrored = 0
     for batch in batches(data, 40):
         rows = plain.table("train")[batch["labels"]]
@@ -47,7 +47,7 @@ def test_half_of_the_training_counts_are_mirrored():
 
 
 def test_test_batches_are_the_held_out_rows_in_order():
-    data = Ladder(test_size=8, test_batch_size=3)
+    data = Ladder(n_samples=8, batch_size=3)
     loader = data.test_dataloader()
     found = [data.on_after_batch_transfer(batch, 0) for batch in loader]
     assert [len(b["labels"]) for b in found] == [3, 3, 2]
@@ -55,7 +55,7 @@ def test_test_batches_are_the_held_out_rows_in_order():
 
 
 def test_sample_batches_cycle_through_the_held_out_part():
-    data = SampleBatches(Ladder(), n_samples=25, samples_per_batch=10, held_out=2)
+    data = SampleBatches(Ladder(), n_samples=25, batch_size=10, held_out=2)
     data.setup()
     found = [data.on_after_batch_transfer(batch, 0) for batch in data.test_dataloader()]
     assert [batch["count"] for batch in found] == [10, 10, 5]
@@ -90,8 +90,8 @@ def test_whole_numbers_in_floats_are_counts():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Ladder(batch_size=0),
-        lambda: Ladder(test_size=21).setup(),
+        lambda: Ladder(train_batch_size=0),
+        lambda: Ladder(n_samples=21).setup(),
         lambda: SampleBatches(Ladder(), 0),
     ],
 )

@@ -11,7 +11,7 @@ from torch import nn
 from jumpbench.data.counts import CountData
 from jumpbench.data.graphs import GraphData, erdos_renyi
 from jumpbench.data.lists import ListData
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.data.tokens import TokenData
 from jumpbench.errors import UserError
 
@@ -40,8 +40,8 @@ class Rows(ListData):
 
 GRAPHS = partial(erdos_renyi, low=4, high=6)
 MAKERS = {
-    "tokens": lambda size: Tokens(batch_size=size),
-    "counts": lambda size: Counts(batch_size=size),
+    "tokens": lambda size: Tokens(train_batch_size=size),
+    "counts": lambda size: Counts(train_batch_size=size),
     "lists": lambda size: Rows(2, size, 1, 1),
 }
 VALUES = {"tokens": "states", "counts": "counts", "lists": "row"}
@@ -86,7 +86,7 @@ def test_a_resumed_training_goes_on_with_the_next_batch(kind, tmp_path):
 
 
 @pytest.mark.parametrize(("parts", "words"), [(1, None), (3, "accumulate_grad_batches=3")])
-@pytest.mark.parametrize("data", [Steps(), GraphData(GRAPHS, n_train=2, n_test=1)])
+@pytest.mark.parametrize("data", [Numbers(), GraphData(GRAPHS, n_train=2, n_test=1)])
 def test_batches_that_a_method_makes_are_taken_whole(data, parts, words):
     trainer = Trainer(accelerator="cpu", logger=False, accumulate_grad_batches=parts)
     data.trainer = trainer

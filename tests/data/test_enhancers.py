@@ -183,7 +183,7 @@ def test_generated_enhancers_follow_their_law():
         (plain[:, :-1].flatten(), plain[:, 1:].flatten()), torch.ones(2000 * 63), accumulate=True
     )
     assert (pairs / pairs.sum(1, keepdim=True) - BACKGROUND).abs().max() < 0.01  # 4 sd: 0.0096
-    data = MotifEnhancers(64, generated=4000, half=0, test_size=500)
+    data = MotifEnhancers(64, generated=4000, half=0, n_samples=500)
     part = data.split("train")
     motif = encoded(MOTIFS[5]).to(torch.uint8)
     whole = (part["states"].unfold(1, 8, 1) == motif).all(-1).any(-1).float().mean()

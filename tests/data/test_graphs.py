@@ -51,7 +51,7 @@ def test_xu_has_an_independent_set_of_one_node_a_clique_at_most():
 
 def test_data_is_seeded_and_numbered():
     family = partial(erdos_renyi, low=6, high=8)
-    one, other = (GraphData(family, n_train=5, n_test=7, test_batch_size=3) for _ in range(2))
+    one, other = (GraphData(family, n_train=5, n_test=7, batch_size=3) for _ in range(2))
     assert torch.equal(one.graphs("test").adjacency, other.graphs("test").adjacency)
     assert not torch.equal(one.graphs("train").sizes, one.graphs("test").sizes[:5])
     batches = list(one.test_dataloader())

@@ -22,7 +22,7 @@ MAKERS = {
     "cifar pieces": lambda **o: Cifar10Jigsaw(3, generated=60, **o),
     "integers": lambda **o: FixedPermutation(7, **o),
 }
-SMALL = {"batch_size": 8, "test_size": 20, "test_batch_size": 8}
+SMALL = {"train_batch_size": 8, "n_samples": 20, "batch_size": 8}
 
 
 def batches(data, loader, count):
@@ -120,7 +120,7 @@ def test_ties_share_a_group():
 def test_the_order_of_ties_is_random_whatever_the_presentation(split):
     """One digit a number and six numbers: half of all lists have ties. A stable sort of what is
     presented may not beat the ceiling, which is the best that anybody can expect."""
-    sizes = dict.fromkeys(("batch_size", "test_size", "test_batch_size"), 4000)
+    sizes = dict.fromkeys(("train_batch_size", "n_samples", "batch_size"), 4000)
     data = SortDigits(6, **sizes, digits=1, generated=300)
     data.setup()
     loader = data.train_dataloader() if split == "train" else data.test_dataloader()
@@ -138,7 +138,7 @@ def test_the_order_of_ties_is_random_whatever_the_presentation(split):
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
 def test_test_lists_do_not_depend_on_the_batch_size(maker):
     def lists(size):
-        data = maker(**SMALL | {"test_batch_size": size})
+        data = maker(**SMALL | {"batch_size": size})
         data.setup()
         parts = batches(data, data.test_dataloader(), -(-20 // size))
         return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
@@ -209,7 +209,7 @@ def test_cifar_pixels_are_standardised():
 
 def test_the_fixed_permutation_is_what_the_order_restores():
     for arbitrary in (False, True):
-        data = FixedPermutation(9, arbitrary=arbitrary, batch_size=5)
+        data = FixedPermutation(9, arbitrary=arbitrary, train_batch_size=5)
         batch = next(iter(data.train_dataloader()))
         restored = batch["objects"].gather(-1, batch["order"])
         assert torch.equal(restored, data.permutation.expand(5, -1))
@@ -228,12 +228,12 @@ def test_epochs_visit_every_image_once():
     ("make", "message"),
     [
         (lambda: SortScalars(1), "nothing to order"),
-        (lambda: SortScalars(3, batch_size=0), "batch_size=0"),
+        (lambda: SortScalars(3, train_batch_size=0), "train_batch_size=0"),
         (lambda: SortDigits(3, valid_size=5), "held_out > 0"),
         (lambda: SortDigits(3, generated=10, held_out=10).setup(), "only 10 training digits"),
         (lambda: NoisyMnistJigsaw(15), "2 to 14 pieces a side"),
         (lambda: NoisyMnistJigsaw(1), "2 to 14 pieces a side"),
-        (lambda: NoisyMnistJigsaw(2, generated=5, test_size=6).setup(), "there are 5 test images"),
+        (lambda: NoisyMnistJigsaw(2, generated=5, n_samples=6).setup(), "there are 5 test images"),
         (lambda: NoisyMnistJigsaw(2, valid_size=3), "held_out >= 3"),
     ],
 )

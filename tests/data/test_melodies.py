@@ -61,7 +61,7 @@ def test_windows_of_a_line():
 def test_the_tunes():
     tunes = read_nottingham()
     assert len(tunes) == 1034
-    data = NottinghamMelodies(64, test_size=100)
+    data = NottinghamMelodies(64, n_samples=100)
     train, test = data.split("train")["states"], data.split("test")["states"]
     assert train.shape == (7639, 64) and test.shape == (853, 64)
     assert float((train == REST).float().mean()) < 0.01 and len(train.unique()) == 34

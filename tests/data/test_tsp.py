@@ -53,13 +53,13 @@ def test_files_are_looked_for_in_order(tmp_path, monkeypatch):
         3,
         train_files=["first.txt", "second.txt"],
         test_files=["second.txt"],
-        batch_size=2,
+        train_batch_size=2,
         root=tmp_path,
     )
     data.setup()
     batch = data.on_after_batch_transfer(next(iter(data.train_dataloader())), 0)
     assert batch["order"].tolist() == [[0, 2, 1]] * 2
-    assert data.test_size == 1  # a shorter test file is taken whole
+    assert data.n_samples == 1  # a shorter test file is taken whole
     with pytest.raises(DataMissing, match=r"put first\.txt or third\.txt"):
         load_tsp(["first.txt", "third.txt"], 3, tmp_path)
     with pytest.raises(UserError, match="the file has 1 instances"):
@@ -106,7 +106,7 @@ def test_views_are_the_same_instances():
     assert torch.equal(counter_clockwise(seen, order), order)
     assert torch.equal(seen[0], points[0]) and torch.equal(order[0], tours[0])
     assert seen.flatten(1).unique(dim=0).shape[0] == 48
-    data = TspData(6, batch_size=4, train_size=8, test_size=2, views=True)
+    data = TspData(6, train_batch_size=4, train_size=8, n_samples=2, views=True)
     data.setup()
     draw = next(iter(data.train_dataloader()))
     batch = data.on_after_batch_transfer(draw, 0)
@@ -119,7 +119,7 @@ def test_views_are_the_same_instances():
 
 
 def test_lists_and_bad_settings():
-    data = TspData(5, batch_size=4, train_size=8, test_size=6, test_batch_size=4)
+    data = TspData(5, train_batch_size=4, train_size=8, n_samples=6, batch_size=4)
     data.setup()
     for loader in (data.train_dataloader(), data.test_dataloader()):
         batch = data.on_after_batch_transfer(next(iter(loader)), 0)

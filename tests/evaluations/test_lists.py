@@ -79,7 +79,7 @@ def test_sequences_are_compared_with_the_ordered_list():
 
 def test_ordering_look_alikes_at_random_hits_the_ceiling():
     """Oracle 19, with generated digits: everything right but the order inside every group."""
-    data = NoisyMnistJigsaw(4, generated=400, batch_size=4, test_size=400, test_batch_size=400)
+    data = NoisyMnistJigsaw(4, generated=400, train_batch_size=4, n_samples=400, batch_size=400)
     data.setup()
     batch = data.on_after_batch_transfer(next(iter(data.test_dataloader())), 0)
     groups = batch["groups"].gather(-1, batch["order"])  # in the right order

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.evaluations.lattice import TargetEvaluation
 from jumpbench.methods.dnfs.learner import Learner
 from jumpbench.methods.unnormalised.leaps import LEAPS
@@ -122,7 +122,7 @@ def test_training_of_leaps_counts_roll_outs_moves_and_losses(law, tmp_path):
     check_target(law, start(law))
     checked = law.module.rows / CHAINS * 64  # of 64 states when training begins
     law.module.rows = 0
-    quiet_trainer(3, tmp_path).fit(method, Steps())
+    quiet_trainer(3, tmp_path).fit(method, Numbers())
     rollout = CHAINS * 6 * (TABLE + 5 + 1)
     assert method.spent.energy_evaluations == 3 * (rollout + 8 * TABLE)
     twice = 3 * (CHAINS * 6 + 8)  # states whose energy is asked for beside their table

@@ -66,7 +66,7 @@ VALIDATED = ("trainer.val_check_interval=2",)
 STAGES = ("method.controller.steps=2", "method.corrector.steps=1")
 PICTURES = ("data.generated=64", "data.side=16")
 SORTING, PUZZLES = "symmetric_diffusers/table2", "symmetric_diffusers/table1"
-IMAGES = ("images.size=16", "images.generated=40", "images.batch_size=4")
+IMAGES = ("images.size=16", "images.generated=40", "images.train_batch_size=4")
 NINE = "nine values, T=10"
 
 # Every class that is trained, and every state of its own that a checkpoint must hold.
@@ -85,10 +85,11 @@ TRAINED = {
     "SEDD": Trained("symmetric_diffusers/table5", "SEDD"),
     "score training": Trained(
         "sgdd/mnist_prior_small",
-        overrides=(*PICTURES, "data.batch_size=8", "data.test_size=4", "+method.steps=4"),
+        overrides=(*PICTURES, "data.train_batch_size=8", "data.n_samples=4", "+method.steps=4"),
     ),
     "classification": Trained(
-        "sgdd/mnist_classifier", overrides=(*PICTURES, "data.batch_size=8", "data.test_size=64")
+        "sgdd/mnist_classifier",
+        overrides=(*PICTURES, "data.train_batch_size=8", "data.n_samples=64"),
     ),
     "regression": Trained("sgdd/table3", "DRAKES w/ KL", need="Regression"),
     "DRAKES": Trained("sgdd/table3", "DRAKES w/ KL"),

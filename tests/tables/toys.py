@@ -24,7 +24,7 @@ METHODS = Path(__file__)
 class Steps(LightningDataModule):
     """``n`` steps of training data that depend on the step alone, one test batch."""
 
-    def __init__(self, n: int = 8, missing: bool = False, batch_size: int = 1) -> None:
+    def __init__(self, n: int = 8, missing: bool = False, train_batch_size: int = 1) -> None:
         super().__init__()
         self.n, self.missing = n, missing
 

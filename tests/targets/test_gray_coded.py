@@ -58,7 +58,7 @@ def test_floors_of_the_specification():
 
 
 def test_mmd_of_equal_laws_is_zero_within_its_noise_and_of_uniform_bits_is_not():
-    data = DensityData("checkerboard", n_test=4000)
+    data = DensityData("checkerboard")
     x, y = data.bits("test", 0, 4000), data.bits("test", 1, 4000)
     uniform = torch.randint(2, x.shape, generator=make_generator(1))
     assert abs(hamming_mmd(x, y)) < 4 * 0.35e-4
@@ -78,7 +78,7 @@ def test_mmd_is_the_u_statistic():
 
 
 def test_batches_are_numbered():
-    data = DensityData("moons", batch_size=16, n_test=32, n_test_batches=3)
+    data = DensityData("moons", train_batch_size=16, n_samples=96, batch_size=32)
     batches = list(data.test_dataloader())
     assert [b.shape for b in batches] == [(32, 32)] * 3
     assert torch.equal(batches[1], data.bits("test", 1, 32))

@@ -21,6 +21,8 @@ KEYS = {
     "fresh": "true: make the selected runs again, whatever is finished (not what they need)",
     "experiment": "SLUG/NAME; 'jumpbench experiments' shows all",
     "metric": "names of what a run measures (show: of what a table shows), separated by commas",
+    "devices": "GPUs that the runs are for, not this machine: A100, 8xH100",
+    "within": "8h, 90min: choose the tables that decide most open claims in that time",
     "project": "of W&B (default jumpbench)",
     "entity": "of W&B (default: that of the key)",
     "port": "of --serve (default 8765; 0: a free one)",

@@ -89,11 +89,18 @@ def _list(call: Call) -> int:
 def _plan(call: Call) -> int:
     tables, selection = _tables(call), _selection(call)
     from jumpbench.tables.commands.preview import print_plan
+    from jumpbench.tables.price.machines import gpu
 
+    machine = gpu(call.keys["devices"]) if "devices" in call.keys else None
+    if "within" in call.keys:
+        from jumpbench.tables.commands.within import print_choice, seconds_of
+
+        print_choice(tables, selection, seconds_of(call.keys["within"]), machine)
+        return 0
     planned = 0
     for table in tables:
         try:
-            print_plan(table, selection)
+            print_plan(table, selection, machine, count=len(tables) == 1)
             planned += 1
         except UserError as error:
             if len(tables) == 1:
@@ -210,6 +217,19 @@ def _data(call: Call) -> int:
     return 0 if print_data(call.names) else 1
 
 
+def _models(call: Call) -> int:
+    if not call.names:
+        from jumpbench.tables.commands.models import print_models
+
+        print_models()
+        return 0
+    if call.names[0] != "check":
+        raise UserError("models takes nothing, or check and names of models")
+    from jumpbench.tables.commands.model_cards import check
+
+    return 0 if check(call.names[1:]) else 1
+
+
 def _completion(call: Call) -> int:
     from jumpbench.cli.completion import SCRIPTS
 
@@ -241,7 +261,8 @@ COMMANDS = {
     ),
     "plan": Command(
         _plan, "what of a table is still to run, and about how long that takes", "SLUG/TABLE ...",
-        _SELECTED, _EVERY_RUN, refused=_MAKES_NONE,
+        (*_SELECTED, "devices", "within"), _EVERY_RUN, refused=_MAKES_NONE,
+        more="example: jumpbench plan all scale=paper within=8h devices=8xH100",
     ),
     "show": Command(
         _show, "the configuration of a run or behind a cell, with the line that says each value",
@@ -279,6 +300,10 @@ COMMANDS = {
         "SLUG/TABLE ...", ("scale", "project", "entity"),
     ),
     "data": Command(_data, "verify datasets, fetch what is missing", "[NAME ...]"),
+    "models": Command(
+        _models, "trained models to draw from; check draws and compares with their cards",
+        "[check [NAME ...]]",
+    ),
     "completion": Command(
         _completion, "what makes a shell complete commands, tables and keys", "bash|zsh",
         more='bash: eval "$(jumpbench completion bash)" in ~/.bashrc; zsh: the same in ~/.zshrc',

@@ -27,9 +27,9 @@ class CountData(LightningDataModule, ABC):
     run continues with the batch after the last step it took.
 
     Args:
-        batch_size: training batch; epochs follow one another without a short last batch.
-        test_size: how many of the held-out counts are test batches (0: all).
-        test_batch_size: of these batches.
+        train_batch_size: training batch; epochs follow one another without a short last batch.
+        n_samples: how many of the held-out counts are test batches (0: all).
+        batch_size: of these batches.
         flip: mirror the last axis of half of the training counts.
         seed: of the order of training and of the mirroring.
 
@@ -41,17 +41,17 @@ class CountData(LightningDataModule, ABC):
 
     def __init__(
         self,
-        batch_size: int = 64,
-        test_size: int = 0,
-        test_batch_size: int = 500,
+        train_batch_size: int = 64,
+        n_samples: int = 0,
+        batch_size: int = 500,
         flip: bool = False,
         seed: int = 0,
     ) -> None:
         super().__init__()
-        if batch_size < 1 or test_batch_size < 1 or test_size < 0:
-            raise UserError("batch sizes are at least 1 and test_size at least 0")
-        self.batch_size, self.test_size = batch_size, test_size
-        self.test_batch_size, self.flip, self.seed = test_batch_size, flip, seed
+        if train_batch_size < 1 or batch_size < 1 or n_samples < 0:
+            raise UserError("batch sizes are at least 1 and n_samples at least 0")
+        self.train_batch_size, self.n_samples = train_batch_size, n_samples
+        self.batch_size, self.flip, self.seed = batch_size, flip, seed
         self._tables: dict[str, Tensor] = {}
         self._resident: dict[torch.device, dict[str, Tensor]] = {}
 
@@ -71,9 +71,9 @@ class CountData(LightningDataModule, ABC):
             self._tables[part] = checked(self.counts(train), self.maximum, part)
             if (labels := self.labels(train)) is not None:
                 self._tables[f"{part} labels"] = labels.long()
-        if self.test_size > len(self._tables["test"]):
+        if self.n_samples > len(self._tables["test"]):
             raise UserError(
-                f"test_size={self.test_size}, but {len(self._tables['test'])} are held out"
+                f"n_samples={self.n_samples}, but {len(self._tables['test'])} are held out"
             )
 
     def table(self, name: str) -> Tensor:
@@ -92,23 +92,23 @@ class CountData(LightningDataModule, ABC):
         rank, world = (0, 1) if self.trainer is None else (
             self.trainer.global_rank, self.trainer.world_size,
         )  # fmt: skip
-        first = (step * world + rank) * self.batch_size
-        batch = {"index": order.take(first, self.batch_size), "part": "train"}
+        first = (step * world + rank) * self.train_batch_size
+        batch = {"index": order.take(first, self.train_batch_size), "part": "train"}
         if self.flip:
             generator = make_generator(self.seed, "flip", step, rank)
-            batch["mirrored"] = torch.rand(self.batch_size, generator=generator) < 0.5
+            batch["mirrored"] = torch.rand(self.train_batch_size, generator=generator) < 0.5
         return batch
 
     def test_dataloader(self) -> DataLoader:
         self.setup()
-        total = self.test_size or len(self._tables["test"])
+        total = self.n_samples or len(self._tables["test"])
 
         def make(number: int) -> Batch:
-            first = number * self.test_batch_size
-            last = min(first + self.test_batch_size, total)
+            first = number * self.batch_size
+            last = min(first + self.batch_size, total)
             return {"index": torch.arange(first, last), "part": "test"}
 
-        return numbered_loader(make, -(-total // self.test_batch_size), self.trainer)
+        return numbered_loader(make, -(-total // self.batch_size), self.trainer)
 
     def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
         return self.assemble(batch)
@@ -138,7 +138,7 @@ class SampleBatches(LightningDataModule):
     Args:
         source: the data; its held-out part is cycled through.
         n_samples: over all batches and processes.
-        samples_per_batch: drawn at a time, by one process; part of what the samples are.
+        batch_size: drawn at a time, by one process; part of what the samples are.
         held_out: held-out counts that go with each sample.
 
     Raises:
@@ -146,13 +146,13 @@ class SampleBatches(LightningDataModule):
     """
 
     def __init__(
-        self, source: CountData, n_samples: int, samples_per_batch: int = 500, held_out: int = 1
+        self, source: CountData, n_samples: int, batch_size: int = 500, held_out: int = 1
     ) -> None:
         super().__init__()
-        if n_samples < 1 or samples_per_batch < 1 or held_out < 0:
-            raise UserError("n_samples and samples_per_batch are at least 1, held_out at least 0")
+        if n_samples < 1 or batch_size < 1 or held_out < 0:
+            raise UserError("n_samples and batch_size are at least 1, held_out at least 0")
         self.source, self.n_samples = source, n_samples
-        self.samples_per_batch, self.held_out = samples_per_batch, held_out
+        self.batch_size, self.held_out = batch_size, held_out
 
     def setup(self, stage: str | None = None) -> None:
         self.source.setup(stage)
@@ -161,12 +161,12 @@ class SampleBatches(LightningDataModule):
         available = len(self.source.table("test"))
 
         def make(number: int) -> Batch:
-            first = number * self.samples_per_batch
-            count = min(self.samples_per_batch, self.n_samples - first)
+            first = number * self.batch_size
+            count = min(self.batch_size, self.n_samples - first)
             index = torch.arange(first * self.held_out, (first + count) * self.held_out)
             return {"count": count, "index": index % available, "part": "test"}
 
-        return numbered_loader(make, -(-self.n_samples // self.samples_per_batch), self.trainer)
+        return numbered_loader(make, -(-self.n_samples // self.batch_size), self.trainer)
 
     def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
         return self.source.assemble(batch)

@@ -145,9 +145,9 @@ class DensityData(LightningDataModule):
 
     Args:
         name: one of :data:`DENSITIES`.
-        batch_size: points of a training batch.
-        n_test: points of a test batch.
-        n_test_batches: evaluation runs.
+        train_batch_size: points of a training batch.
+        n_samples: test points, as many as samples are drawn.
+        batch_size: of them at a time; each batch is an evaluation run of its own.
         seed: of the points; not the run's.
     """
 
@@ -156,17 +156,17 @@ class DensityData(LightningDataModule):
     def __init__(
         self,
         name: str,
-        batch_size: int = 128,
-        n_test: int = 4000,
-        n_test_batches: int = 10,
+        train_batch_size: int = 128,
+        n_samples: int = 40000,
+        batch_size: int = 4000,
         seed: int = 0,
     ) -> None:
         super().__init__()
-        if min(batch_size, n_test, n_test_batches) < 1:
-            raise UserError("batch_size, n_test and n_test_batches must be at least 1")
+        if min(train_batch_size, n_samples, batch_size) < 1:
+            raise UserError("train_batch_size, n_samples and batch_size must be at least 1")
         self.name, self.points, self.code = name, density(name), code_of(name)
-        self.batch_size, self.n_test, self.n_test_batches = batch_size, n_test, n_test_batches
-        self.seed = seed
+        self.train_batch_size, self.seed = train_batch_size, seed
+        self.n_samples, self.batch_size = n_samples, batch_size
 
     def bits(self, split: str, number: int, count: int) -> Tensor:
         """Bits (count, 32) long of batch ``number``.
@@ -180,12 +180,14 @@ class DensityData(LightningDataModule):
     def train_dataloader(self) -> DataLoader:
         return DataLoader(
             EndlessBatches(
-                lambda number: self.bits("train", number, self.batch_size), self.trainer
+                lambda number: self.bits("train", number, self.train_batch_size), self.trainer
             ),
             batch_size=None,
         )
 
     def test_dataloader(self) -> DataLoader:
-        return numbered_loader(
-            lambda number: self.bits("test", number, self.n_test), self.n_test_batches, self.trainer
-        )
+        def make(number: int) -> Tensor:
+            left = self.n_samples - number * self.batch_size
+            return self.bits("test", number, min(self.batch_size, left))
+
+        return numbered_loader(make, -(-self.n_samples // self.batch_size), self.trainer)

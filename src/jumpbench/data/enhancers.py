@@ -172,7 +172,7 @@ class MotifEnhancers(TokenData):
 
     Args:
         length: D.
-        generated: training sequences of a half. Test sequences are as many as ``test_size`` says.
+        generated: training sequences of a half. Test sequences are as many as ``n_samples`` says.
         half: 0 or 1; None: both.
         sizes: see :class:`~jumpbench.data.tokens.TokenData`.
     """
@@ -190,7 +190,7 @@ class MotifEnhancers(TokenData):
         self.length, self.generated, self.half = length, generated, half
 
     def load(self, split: str) -> Batch:
-        count = self.generated if split == "train" else self.test_size
+        count = self.generated if split == "train" else self.n_samples
         halves = (0, 1) if self.half is None else (self.half,)
         parts = [self._drawn(make_generator(0, "motifs", split, h), count) for h in halves]
         return {name: torch.cat([part[name] for part in parts]) for name in parts[0]}

@@ -100,7 +100,7 @@ class GraphData(LightningDataModule):
         length: padded number of nodes; by default that of the largest graph.
         n_train: number of training graphs of a family.
         n_test: number of test graphs.
-        test_batch_size: graphs of a test batch.
+        batch_size: graphs of a test batch.
         seed: of a family; not the run's.
 
     Raises:
@@ -115,17 +115,17 @@ class GraphData(LightningDataModule):
         length: int | None = None,
         n_train: int = 1000,
         n_test: int = 100,
-        test_batch_size: int = 25,
+        batch_size: int = 25,
         seed: int = 0,
     ) -> None:
         super().__init__()
         if (family is None) == (folder is None):
             raise UserError("graph data needs one of family and folder")
-        if min(n_train, n_test, test_batch_size) < 1:
-            raise UserError("n_train, n_test and test_batch_size must be at least 1")
+        if min(n_train, n_test, batch_size) < 1:
+            raise UserError("n_train, n_test and batch_size must be at least 1")
         self.family, self.folder, self.length = family, folder, length
         self.counts = {"train": n_train, "test": n_test}
-        self.test_batch_size, self.seed = test_batch_size, seed
+        self.batch_size, self.seed = batch_size, seed
         self._graphs: dict[str, Graphs] = {}
 
     def graphs(self, split: str) -> Graphs:
@@ -159,7 +159,7 @@ class GraphData(LightningDataModule):
         )
 
     def test_dataloader(self) -> DataLoader:
-        graphs, size = self.graphs("test"), self.test_batch_size
+        graphs, size = self.graphs("test"), self.batch_size
 
         def batch(number: int) -> Graphs:
             index = torch.arange(len(graphs))[number * size : (number + 1) * size]

@@ -38,7 +38,7 @@ class IsingSamples(LightningDataModule):
         size: L, at least 3.
         sigma: coupling, either sign.
         n: samples.
-        batch_size: of training, drawn with replacement, batch i with a seed of its own.
+        train_batch_size: of training, drawn with replacement, batch i with a seed of its own.
         sweeps: Gibbs sweeps.
         seed: of data; not the run's.
     """
@@ -48,15 +48,15 @@ class IsingSamples(LightningDataModule):
         size: int,
         sigma: float,
         n: int = 2000,
-        batch_size: int = 128,
+        train_batch_size: int = 128,
         sweeps: int = 200,
         seed: int = 0,
     ) -> None:
         super().__init__()
-        if min(n, batch_size, sweeps) < 1:
-            raise UserError("n, batch_size and sweeps must be at least 1")
+        if min(n, train_batch_size, sweeps) < 1:
+            raise UserError("n, train_batch_size and sweeps must be at least 1")
         self.target = Ising(size, 2 * abs(sigma), math.copysign(1.0, sigma))
-        self.n, self.batch_size, self.sweeps, self.seed = n, batch_size, sweeps, seed
+        self.n, self.train_batch_size, self.sweeps, self.seed = n, train_batch_size, sweeps, seed
         self._states: Tensor | None = None
 
     @property
@@ -72,7 +72,7 @@ class IsingSamples(LightningDataModule):
 
     def batch(self, number: int) -> Tensor:
         generator = make_generator(self.seed, "batch", number)
-        return self.states[torch.randint(self.n, (self.batch_size,), generator=generator)]
+        return self.states[torch.randint(self.n, (self.train_batch_size,), generator=generator)]
 
     def train_dataloader(self) -> DataLoader:
         return DataLoader(EndlessBatches(self.batch, self.trainer), batch_size=None)

@@ -40,9 +40,9 @@ class Jigsaw(ListData):
     def __init__(
         self,
         pieces: int,
+        train_batch_size: int = 64,
+        n_samples: int = 10000,
         batch_size: int = 64,
-        test_size: int = 10000,
-        test_batch_size: int = 64,
         valid_size: int = 0,
         seed: int = 0,
         held_out: int = 0,
@@ -54,7 +54,7 @@ class Jigsaw(ListData):
                 f"pieces={pieces}: an image of {self.side} pixels can be cut into 2 to "
                 f"{self.side // 2} pieces a side (two pixels at least)"
             )
-        super().__init__(pieces**2, batch_size, test_size, test_batch_size, valid_size, seed)
+        super().__init__(pieces**2, train_batch_size, n_samples, batch_size, valid_size, seed)
         if valid_size > held_out:
             raise UserError(f"{valid_size} validation lists need held_out >= {valid_size} images")
         self.pieces = pieces
@@ -76,8 +76,8 @@ class Jigsaw(ListData):
         if self._tables:
             return
         train, test, train_ink, test_ink = self.images()
-        if self.test_size > len(test):
-            raise UserError(f"test_size={self.test_size}, but there are {len(test)} test images")
+        if self.n_samples > len(test):
+            raise UserError(f"n_samples={self.n_samples}, but there are {len(test)} test images")
         if not 0 <= self.held_out < len(train):
             raise UserError(f"held_out={self.held_out}, but there are {len(train)} training images")
         self._offset = {"valid": len(train) - self.held_out, "test": len(train)}

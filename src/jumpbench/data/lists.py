@@ -32,33 +32,33 @@ class ListData(LightningDataModule, ABC):
 
     Args:
         length: n, objects in a list.
-        batch_size: lists in a training batch; an epoch is what the trainer takes in steps.
-        test_size: number of test lists.
-        test_batch_size: how many are decoded at a time.
+        train_batch_size: lists in a training batch; an epoch is what the trainer takes in steps.
+        n_samples: number of test lists.
+        batch_size: how many are decoded at a time.
         valid_size: validation lists (0: no validation loader).
         seed: of the training draws. Test and validation lists depend neither on it nor on the
-            batch size: every method that asks for ``test_size`` lists is tested on the same ones.
+            batch size: every method that asks for ``n_samples`` lists is tested on the same ones.
     """
 
     def __init__(
         self,
         length: int,
+        train_batch_size: int,
+        n_samples: int,
         batch_size: int,
-        test_size: int,
-        test_batch_size: int,
         valid_size: int = 0,
         seed: int = 0,
     ) -> None:
         super().__init__()
         if length < 2:
             raise UserError(f"a list of {length} objects has nothing to order: use length >= 2")
-        for name, value in (("batch_size", batch_size), ("test_batch_size", test_batch_size)):
+        for name, value in (("train_batch_size", train_batch_size), ("batch_size", batch_size)):
             if value < 1:
                 raise UserError(f"{name}={value}: a batch needs at least one list")
         self.length = length
+        self.train_batch_size = train_batch_size
+        self.n_samples = n_samples
         self.batch_size = batch_size
-        self.test_size = test_size
-        self.test_batch_size = test_batch_size
         self.valid_size = valid_size
         self.seed = seed
         self._resident: dict[torch.device, dict[str, Tensor]] = {}
@@ -89,8 +89,8 @@ class ListData(LightningDataModule, ABC):
 
         def make(step: int) -> Batch:
             generator = make_generator(self.seed, "train", step, rank)
-            first = (step * world + rank) * self.batch_size
-            return self.draw("train", self.batch_size, generator, first)
+            first = (step * world + rank) * self.train_batch_size
+            return self.draw("train", self.train_batch_size, generator, first)
 
         return DataLoader(EndlessBatches(make, self.trainer), batch_size=None)
 
@@ -98,17 +98,17 @@ class ListData(LightningDataModule, ABC):
         return self._fixed("valid", self.valid_size) if self.valid_size else []
 
     def test_dataloader(self) -> DataLoader:
-        return self._fixed("test", self.test_size)
+        return self._fixed("test", self.n_samples)
 
     def _fixed(self, split: str, total: int) -> DataLoader:
         def make(index: int) -> Batch:
-            first = index * self.test_batch_size
-            numbers = range(first, min(first + self.test_batch_size, total))
+            first = index * self.batch_size
+            numbers = range(first, min(first + self.batch_size, total))
             # Each list has its own generator: the batch size changes no list.
             draws = [self.draw(split, 1, make_generator(0, split, i), i) for i in numbers]
             return {name: torch.cat([draw[name] for draw in draws]) for name in draws[0]}
 
-        return numbered_loader(make, -(-total // self.test_batch_size), self.trainer)
+        return numbered_loader(make, -(-total // self.batch_size), self.trainer)
 
     def _rank(self) -> int:
         return self.trainer.global_rank if self.trainer is not None else 0

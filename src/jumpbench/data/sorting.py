@@ -27,9 +27,9 @@ class SortDigits(ListData):
     def __init__(
         self,
         length: int,
+        train_batch_size: int = 64,
+        n_samples: int = 10000,
         batch_size: int = 64,
-        test_size: int = 10000,
-        test_batch_size: int = 64,
         valid_size: int = 0,
         seed: int = 0,
         digits: int = 4,
@@ -37,7 +37,7 @@ class SortDigits(ListData):
         generated: int | None = None,
         root: str | Path | None = None,
     ) -> None:
-        super().__init__(length, batch_size, test_size, test_batch_size, valid_size, seed)
+        super().__init__(length, train_batch_size, n_samples, batch_size, valid_size, seed)
         if valid_size and not held_out:
             raise UserError("validation lists need digits of their own: set held_out > 0")
         self.digits = digits
@@ -92,13 +92,13 @@ class SortScalars(ListData):
     def __init__(
         self,
         length: int,
-        batch_size: int = 128,
-        test_size: int = 2000,
-        test_batch_size: int = 500,
+        train_batch_size: int = 128,
+        n_samples: int = 2000,
+        batch_size: int = 500,
         valid_size: int = 0,
         seed: int = 0,
     ) -> None:
-        super().__init__(length, batch_size, test_size, test_batch_size, valid_size, seed)
+        super().__init__(length, train_batch_size, n_samples, batch_size, valid_size, seed)
 
     def draw(self, split: str, size: int, generator: torch.Generator, first: int) -> Batch:
         values = torch.rand(size, self.length, generator=generator)

@@ -22,7 +22,7 @@ class TokenData(LightningDataModule, ABC):
     A batch is a dict of tensors: ``states`` (B, D) ``long``, ``number`` (B,) the sequences' places
     in their split, and what else the data has (``labels``). Training batches are drawn with
     replacement by their number, so that a resumed run goes on where it stopped; test
-    batches are the first ``test_size`` sequences of the test split from ``test_first`` on, in
+    batches are ``n_samples`` rows: the sequences of the test split from ``test_first`` on, in
     order, each ``test_repeats`` times in a row (several posterior samples of one measurement).
 
     Attributes:
@@ -37,23 +37,23 @@ class TokenData(LightningDataModule, ABC):
 
     def __init__(
         self,
-        batch_size: int = 32,
-        test_size: int = 100,
-        test_batch_size: int = 100,
+        train_batch_size: int = 32,
+        n_samples: int = 100,
+        batch_size: int = 100,
         seed: int = 0,
         test_first: int = 0,
         test_repeats: int = 1,
     ) -> None:
         super().__init__()
-        if min(batch_size, test_size, test_batch_size, test_repeats) < 1 or test_first < 0:
+        if min(train_batch_size, n_samples, batch_size, test_repeats) < 1 or test_first < 0:
             raise UserError(
-                f"batch_size {batch_size}, test_size {test_size}, test_batch_size "
-                f"{test_batch_size}, test_repeats {test_repeats}: all must be at least 1, and "
+                f"train_batch_size {train_batch_size}, n_samples {n_samples}, batch_size "
+                f"{batch_size}, test_repeats {test_repeats}: all must be at least 1, and "
                 f"test_first {test_first} at least 0"
             )
         self.test_first, self.test_repeats = test_first, test_repeats
-        self.batch_size, self.test_size = batch_size, test_size
-        self.test_batch_size, self.seed = test_batch_size, seed
+        self.train_batch_size, self.n_samples = train_batch_size, n_samples
+        self.batch_size, self.seed = batch_size, seed
         self._splits: dict[str, Batch] = {}
 
     @abstractmethod
@@ -81,7 +81,8 @@ class TokenData(LightningDataModule, ABC):
     def train_batch(self, number: int, rank: int = 0) -> Batch:
         generator = make_generator(self.seed, "train", number, rank)
         size = len(self.split("train")["states"])
-        return self.batch("train", torch.randint(size, (self.batch_size,), generator=generator))
+        numbers = torch.randint(size, (self.train_batch_size,), generator=generator)
+        return self.batch("train", numbers)
 
     def train_dataloader(self) -> DataLoader:
         rank = self.trainer.global_rank if self.trainer is not None else 0
@@ -90,17 +91,18 @@ class TokenData(LightningDataModule, ABC):
 
     def test_dataloader(self) -> DataLoader:
         available = len(self.split("test")["states"])
-        if self.test_first + self.test_size > available:
+        wanted = -(-self.n_samples // self.test_repeats)
+        if self.test_first + wanted > available:
             raise UserError(
-                f"test_size={self.test_size} from {self.test_first} on, but there are {available} "
-                "sequences"
+                f"n_samples={self.n_samples} of {wanted} sequences from {self.test_first} on, but "
+                f"there are {available}"
             )
-        total = self.test_size * self.test_repeats
+        total = self.n_samples
 
         def make(number: int) -> Batch:
-            first = number * self.test_batch_size
-            last = min(first + self.test_batch_size, total)
+            first = number * self.batch_size
+            last = min(first + self.batch_size, total)
             place = torch.arange(first, last) // self.test_repeats
             return self.batch("test", self.test_first + place)
 
-        return numbered_loader(make, -(-total // self.test_batch_size), self.trainer)
+        return numbered_loader(make, -(-total // self.batch_size), self.trainer)

@@ -18,12 +18,12 @@ class FixedPermutation(ListData):
         length: int,
         arbitrary: bool = True,
         permutation_seed: int = 0,
+        train_batch_size: int = 512,
+        n_samples: int = 2560,
         batch_size: int = 512,
-        test_size: int = 2560,
-        test_batch_size: int = 512,
         seed: int = 0,
     ) -> None:
-        super().__init__(length, batch_size, test_size, test_batch_size, seed=seed)
+        super().__init__(length, train_batch_size, n_samples, batch_size, seed=seed)
         generator = make_generator(permutation_seed, "permutation", length)
         fixed = torch.randperm(length, generator=generator)
         self.permutation = fixed if arbitrary else torch.arange(length)

@@ -35,7 +35,7 @@ class TspData(ListData):
         train_files: names under ``tsp/`` to look for, in this order; none: generate.
         train_size: number of training instances, of the file (None: all) or generated.
         test_files: the same for the test set.
-        test_size: number of test instances, the first of the file or generated.
+        n_samples: number of test instances, the first of the file or generated.
         views: show every generated training instance in a random one of its 8 n views (symmetries
             of the square, first cities), all as likely as itself: labels are the expensive part.
         root: data root.
@@ -49,17 +49,17 @@ class TspData(ListData):
     def __init__(
         self,
         length: int,
-        batch_size: int = 512,
+        train_batch_size: int = 512,
         train_files: Sequence[str] = (),
         train_size: int | None = None,
         test_files: Sequence[str] = (),
-        test_size: int = 1280,
-        test_batch_size: int = 64,
+        n_samples: int = 1280,
+        batch_size: int = 64,
         seed: int = 0,
         views: bool = False,
         root: str | Path | None = None,
     ) -> None:
-        super().__init__(length, batch_size, test_size, test_batch_size, seed=seed)
+        super().__init__(length, train_batch_size, n_samples, batch_size, seed=seed)
         if views and train_files:
             raise UserError("data.views turns tours: it is for generated instances only")
         self.views = views
@@ -85,7 +85,7 @@ class TspData(ListData):
     def _instances(self, split: str) -> tuple[Tensor, Tensor]:
         files, size = {
             "train": (self.train_files, self.train_size),
-            "test": (self.test_files, self.test_size),
+            "test": (self.test_files, self.n_samples),
         }[split]
         if not files and not size:
             raise UserError("give train_files, or a train_size to generate")
@@ -95,7 +95,7 @@ class TspData(ListData):
         if size is not None and size > len(points):
             if split == "train":
                 raise UserError(f"train_size={size}, but the file has {len(points)} instances")
-            self.test_size = len(points)
+            self.n_samples = len(points)
         return points[:size], tours[:size]
 
     def tables(self) -> dict[str, Tensor]:

@@ -19,8 +19,8 @@ class BinaryImageEvaluation(ExtrasEvaluation):
     percentage of images that the classifier takes for what it takes the truth for (and
     ``accuracy_std``, that of a yes or no); ``classes``, how many classes it sees in all samples;
     ``wrong_bits``, percent; means of the extras; where the draws have a ``path``, the PSNR
-    ``psnr@k`` of x after iteration k. Artifacts: ``truth``, ``labels`` that the classifier gives
-    the samples, ``path`` of the first ``shown``.
+    ``psnr@k`` and ``psnr_std@k`` of x after iteration k. Artifacts: ``truth``, ``labels`` that
+    the classifier gives the samples, ``path`` of the first ``shown``.
 
     Args:
         classifier: bits (B, D) -> logits; None: no accuracy.
@@ -72,7 +72,9 @@ class BinaryImageEvaluation(ExtrasEvaluation):
             values["classes"] = float(len(self.labels.unique()))
         if self.paths:
             steps = torch.cat(self.paths)[:, :, 0].unbind(1)
-            values |= {f"psnr@{k}": float(psnr(x, truth).mean()) for k, x in enumerate(steps, 1)}
+            for k, x in enumerate(steps, 1):
+                each = psnr(x, truth)
+                values |= {f"psnr@{k}": float(each.mean()), f"psnr_std@{k}": float(each.std())}
         return values
 
     def artifacts(self) -> dict[str, Any]:

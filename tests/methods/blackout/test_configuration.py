@@ -45,7 +45,7 @@ def test_cifar10(loss):
     trained, sampled, fid = (
         runs[key] for key in ("Blackout/fit", "Blackout/test", "SavedSamples/test")
     )
-    assert trained["data"]["batch_size"] == paper["batch size"]
+    assert trained["data"]["train_batch_size"] == paper["batch size"]
     assert trained["trainer"]["max_steps"] == paper["training iterations"]
     assert sampled["data"]["n_samples"] == paper["samples for FID/IS"]
     for run in (trained, sampled):
@@ -69,7 +69,7 @@ def test_binarised_mnist():
     runs = chain("table2", "Binarized MNIST: BlackOut", "FID")
     trained, sampled = runs["Blackout/fit"], runs["Blackout/test"]
     assert trained["trainer"]["max_steps"] == paper["iterations"]
-    assert trained["data"]["batch_size"] == paper["batch_size"]
+    assert trained["data"]["train_batch_size"] == paper["batch_size"]
     assert trained["data"]["size"] == paper["image_size"]
     assert sampled["data"]["n_samples"] == paper["samples"]
     assert trained["method"]["grid"]["last"] == 10

@@ -6,7 +6,7 @@ import pytest
 import torch
 from lightning import Trainer
 
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.methods.blackout.enumerated import EnumeratedBlackout
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import FisherTimes
@@ -29,7 +29,7 @@ def test_a_training_does_not_depend_on_the_seed():
         Trainer(
             max_steps=30, max_epochs=-1, accelerator="cpu", logger=False,
             enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
-        ).fit(method, Steps())  # fmt: skip
+        ).fit(method, Numbers())  # fmt: skip
         results.append(method.further_results())
     assert results[0] == results[1] and results[0]["tv@poisson"] < 0.5
     assert all(row.exact for row in load("blackout/exact").rows)

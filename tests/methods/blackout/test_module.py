@@ -49,7 +49,7 @@ def trainer(steps, **options):
 @pytest.fixture(scope="module")
 def trained():
     method = blackout()
-    trainer(800, callbacks=[RampedWeightAveraging(0.99)]).fit(method, Pairs(batch_size=256))
+    trainer(800, callbacks=[RampedWeightAveraging(0.99)]).fit(method, Pairs(train_batch_size=256))
     return method
 
 
@@ -91,7 +91,7 @@ def test_the_average_is_in_place_and_ramped():
 
 
 def test_a_stopped_run_continues_as_if_it_had_not(tmp_path):
-    data = partial(Pairs, batch_size=16, flip=True)
+    data = partial(Pairs, train_batch_size=16, flip=True)
     whole, stopped, rest = blackout(), blackout(), blackout()
     trainer(30, callbacks=[RampedWeightAveraging()]).fit(whole, data())
     path = tmp_path / "half.ckpt"

@@ -65,7 +65,7 @@ def trained(kernel, steps=800, **options):
         accelerator="cpu", logger=False, enable_progress_bar=False, enable_checkpointing=False,
         max_steps=steps, enable_model_summary=False,
     )  # fmt: skip
-    data = Pairs(batch_size=256, test_size=2000, test_batch_size=1000)
+    data = Pairs(train_batch_size=256, n_samples=2000, batch_size=1000)
     trainer.fit(method, data)
     trainer.test(method, data, verbose=False)
     return method
@@ -118,9 +118,9 @@ def test_the_loss_is_least_at_the_true_score(kernel):
 
 
 def test_a_resumed_stream_of_batches_goes_on():
-    data = Pairs(batch_size=8)
+    data = Pairs(train_batch_size=8)
     one = [data.train_batch(step)["states"] for step in range(4)]
-    assert torch.equal(one[2], Pairs(batch_size=8).train_batch(2)["states"])
+    assert torch.equal(one[2], Pairs(train_batch_size=8).train_batch(2)["states"])
     assert not torch.equal(one[2], one[3])
-    assert not torch.equal(one[2], Pairs(batch_size=8, seed=1).train_batch(2)["states"])
+    assert not torch.equal(one[2], Pairs(train_batch_size=8, seed=1).train_batch(2)["states"])
     assert one[0].dtype == torch.long and one[0].shape == (8, 2)

@@ -11,7 +11,7 @@ from jumpbench.networks.vq_autoencoder import VqAutoencoder
 
 def test_training_and_what_it_leaves():
     torch.manual_seed(0)
-    data = GreyMnist(generated=64, batch_size=16, test_size=20)
+    data = GreyMnist(generated=64, train_batch_size=16, n_samples=20)
     network = VqAutoencoder(channels=1, widths=(4, 8, 8), codes=8, dimension=4, blocks=1)
     method = VqTraining(
         network, optimizer=lambda p: torch.optim.Adam(p, 3e-3), evaluation=ExtrasEvaluation()

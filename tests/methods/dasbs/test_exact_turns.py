@@ -6,7 +6,7 @@ import pytest
 import torch
 from lightning import Trainer
 
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.errors import UserError
 from jumpbench.methods.dasbs.bridge import Reference
 from jumpbench.methods.dasbs.curie_weiss import CurieWeiss, flip_ratios
@@ -181,7 +181,7 @@ def test_the_method_prints_what_the_turns_say():
         settings = {"schedule": ModifiedLogLinear(1.0, 0.5)} | changes
         method = TurnFactors(spins=5, beta=0.3, n_steps=8, turns=2, **settings)
         trainer = Trainer(accelerator="cpu", logger=False, enable_progress_bar=False)
-        trainer.test(method, Steps(1), verbose=False)
+        trainer.test(method, Numbers(1, 1), verbose=False)
         turns = exact_turns(
             5, 1.2, 8, memoryless="memoryless" in changes, corrected="corrected" not in changes
         )

@@ -6,7 +6,7 @@ import pytest
 import torch
 from lightning import Trainer
 
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import DenoisingMatching
 from jumpbench.methods.dasbs.module import DASBS
@@ -45,7 +45,7 @@ def train(method, steps, resume=None):
         max_steps=steps, max_epochs=-1, accelerator="cpu", logger=False,
         enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
     )  # fmt: skip
-    trainer.fit(method, Steps(), ckpt_path=resume)
+    trainer.fit(method, Numbers(), ckpt_path=resume)
     return trainer
 
 

@@ -16,7 +16,7 @@ import torch
 from lightning import Trainer
 from torch import nn
 
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.methods.dasbs.bridge import Reference
 from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import DenoisingMatching
@@ -149,7 +149,7 @@ def test_a_network_does_as_the_exact_turns_unless_it_is_guided(guided):
         max_steps=120, max_epochs=-1, accelerator="cpu", logger=False, enable_checkpointing=False,
         enable_progress_bar=False, enable_model_summary=False,
     )  # fmt: skip
-    trainer.fit(method, Steps())
+    trainer.fit(method, Numbers())
     draws = method.sample(1024, torch.Generator().manual_seed(0))
     found = lattice_metrics(target, draws.samples, LAW.states, replicates=1)["mode_imbalance"]
     # 1024 balanced samples show 0.013 on average.

@@ -9,7 +9,7 @@ import torch
 from lightning import Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.errors import UserError
 from jumpbench.evaluations.lattice import TargetEvaluation
 from jumpbench.methods.dasbs.matcher import Matcher
@@ -66,7 +66,7 @@ def train(method, steps, resume=None, checkpoint=None, every=None):
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-    trainer.fit(method, Steps(), ckpt_path=resume)
+    trainer.fit(method, Numbers(), ckpt_path=resume)
     return trainer
 
 
@@ -86,7 +86,7 @@ def test_samples_a_users_own_energy():
     )
     before = float(ExactTotalVariation()(method, None)["tv"])
     trainer = train(method, 400)
-    trainer.test(method, Steps(2), verbose=False)
+    trainer.test(method, Numbers(1024), verbose=False)
     metrics = method.results
     assert before > 0.5
     assert metrics["tv@2"] < 0.15
@@ -152,7 +152,7 @@ def test_the_balance_of_modes_at_stage_ends():
         probes=[AtStageEnds(ModeBalance(600), when_tested=False)],
     )
     trainer = train(method, 6)
-    trainer.test(method, Steps(1), verbose=False)
+    trainer.test(method, Numbers(512), verbose=False)
     curves = method.curves
     assert set(curves) == {
         f"{name}@{k}" for name in ("mode_imbalance", "mode_persistence") for k in (1, 2)
@@ -177,7 +177,7 @@ def test_memoryless_training_reports_ess_and_log_z():
         n_steps=50,
     )
     trainer = train(method, 60)
-    trainer.test(method, Steps(4), verbose=False)
+    trainer.test(method, Numbers(2048), verbose=False)
     metrics = method.results
     assert metrics["energy_evaluations"] == 1
     assert {"ess@30", "ess@60", "log_z@60"} <= method.curves.keys()
@@ -244,15 +244,16 @@ def test_phase_ends_copy_the_average_and_stage_one_needs_no_corrector():
     assert len(asked) == 1
 
 
-def test_a_compiler_wraps_every_network_that_is_called():
-    wrapped = []
+def test_every_network_that_is_called_is_compiled(monkeypatch):
+    compiled = []
 
-    def compiler(module):
-        wrapped.append(type(module).__name__)
-        return module.forward
+    def compiler(call, **_):
+        compiled.append(type(call.__self__).__name__)
+        return call
 
-    train(make(Ising(3, 0.28), hidden=8, compiler=compiler, steps=(2, 2)), 6)
-    assert sorted(wrapped) == ["RampedAverage", "RampedAverage", *["StatePerceptron"] * 2]
+    monkeypatch.setattr(torch, "compile", compiler)
+    train(make(Ising(3, 0.28), hidden=8, compile=True, steps=(2, 2)), 6)
+    assert sorted(compiled) == ["RampedAverage", "RampedAverage", *["StatePerceptron"] * 2]
 
 
 class Infinite(Target):
@@ -263,7 +264,7 @@ class Infinite(Target):
 def test_the_constructor_is_short_enough_to_read():
     """What belongs to one network is its matcher's; the base takes four further arguments."""
     named = [p for p in signature(DASBS).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    assert len(named) + len(("chains_per_batch", "warm_start", "evaluation", "seed")) <= 14
+    assert len(named) + len(("warm_start", "evaluation", "seed")) <= 14
 
 
 class TestRefusals:

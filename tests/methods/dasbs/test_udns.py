@@ -3,7 +3,7 @@
 import torch
 from hydra.utils import instantiate
 
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.methods.dasbs.matching import DenoisingMatching
 from jumpbench.tables.planning.plan import plan_run
 from support import quiet_trainer
@@ -16,7 +16,6 @@ TINY = [
     "method.controller.times=2",
     "method.controller.buffer_size=64",
     "method.n_steps=50",
-    "method.chains_per_batch=128",
 ]
 
 
@@ -45,12 +44,12 @@ def test_trains_and_reports_genuine_weights(tmp_path):
     """
     method = udns(max_steps=3)
     trainer = quiet_trainer(3, tmp_path)
-    trainer.fit(method, Steps())
+    trainer.fit(method, Numbers())
     assert method.controller.average.updates == 3
     with torch.no_grad():
         for parameter in method.controller.average.parameters():
             parameter.zero_()
-    trainer.test(method, Steps(n_test_batches=16), verbose=False)
+    trainer.test(method, Numbers(2048, 128), verbose=False)
     values = method.results
     assert values["n_samples"] == 2048
     assert 0.02 < values["ess"] < 0.9

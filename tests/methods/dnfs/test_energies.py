@@ -193,7 +193,7 @@ def test_log_z_from_uniform_states():
 
 
 def test_density_models_are_judged_beside_their_floors():
-    data = DensityData("8gaussians", batch_size=16, n_test=200, n_test_batches=2)
+    data = DensityData("8gaussians", train_batch_size=16, n_samples=400, batch_size=200)
     method = EnergyDNFS(
         partial(BitEnergy, hidden=8), 32, partial(LeTF, hidden=8, heads=2, layers=1), n_steps=4,
         chains=16, batch_size=16, flow_steps=2, z_samples=2048,

@@ -6,7 +6,7 @@ import pytest
 import torch
 from lightning import Trainer
 
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.errors import UserError
 from jumpbench.evaluations.normaliser import NormaliserEvaluation
 from jumpbench.methods.dnfs.baselines.gflownet import FillingPerceptron, TrajectoryBalance, fill
@@ -48,15 +48,15 @@ def test_training_learns_a_small_law():
     method = TrajectoryBalance(
         target, partial(FillingPerceptron, hidden=64, depth=2),
         partial(torch.optim.Adam, lr=3e-3), 0.1,
-        chains_per_batch=2000, evaluation=NormaliserEvaluation(target),
+        evaluation=NormaliserEvaluation(target),
     )  # fmt: skip
     before = method.draw_chains(2000, generator())
     trainer = Trainer(
         max_steps=2 * 300, max_epochs=-1, accelerator="cpu", logger=False,
         enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
     )  # fmt: skip
-    trainer.fit(method, Steps())
-    trainer.test(method, Steps(), verbose=False)
+    trainer.fit(method, Numbers())
+    trainer.test(method, Numbers(2000, 2000), verbose=False)
     ess = torch.softmax(before.log_weights, 0).square().sum().reciprocal() / 2000
     assert method.results["ess"] > 0.9 > float(ess) + 0.2
     assert float(method.log_z.detach()) == pytest.approx(method.results["exact_log_z"], abs=0.3)

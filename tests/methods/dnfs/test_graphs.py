@@ -27,7 +27,7 @@ MOVE = KernelMoves(DiscreteLangevin(step_size(0.2)), 2)
 
 def data():
     return GraphData(
-        partial(erdos_renyi, low=6, high=9), length=9, n_train=12, n_test=10, test_batch_size=4
+        partial(erdos_renyi, low=6, high=9), length=9, n_train=12, n_test=10, batch_size=4
     )
 
 

@@ -7,7 +7,7 @@ import torch
 from lightning import Trainer
 from torch import nn
 
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.errors import UserError
 from jumpbench.methods.dnfs.estimates import control_variate, fitted_control_variate, plain_mean
 from jumpbench.methods.dnfs.learner import Learner
@@ -130,16 +130,16 @@ PERCEPTRON = partial(LocallyEquivariantPerceptron, hidden=32)
 def trained(steps=60, folder=None, resume=None, **kwargs):
     method = DNFS(
         kwargs.pop("target", Ising(3, 0.3)), PERCEPTRON, n_steps=8, chains=64, batch_size=64,
-        refresh_every=20, chains_per_batch=256, **kwargs,
+        refresh_every=20, **kwargs,
     )  # fmt: skip
     trainer = Trainer(
         max_steps=steps, max_epochs=-1, accelerator="cpu", logger=False,
         enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
     )  # fmt: skip
-    trainer.fit(method, Steps(), ckpt_path=resume, weights_only=True if resume else None)
+    trainer.fit(method, Numbers(), ckpt_path=resume, weights_only=True if resume else None)
     if folder is not None:
         trainer.save_checkpoint(folder / "last.ckpt")
-    trainer.test(method, Steps(), verbose=False)
+    trainer.test(method, Numbers(256), verbose=False)
     return method
 
 

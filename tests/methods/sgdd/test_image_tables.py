@@ -33,7 +33,7 @@ def test_table6_has_the_settings_that_it_prints():
         sampler = run.whole["method"]["sampler"]
         assert sampler.get("n_iterations", sampler.get("n_steps")) == count
         assert sampler.get("prior_steps") == steps.get(row)
-        assert run.whole["data"]["test_size"] == 10 <= run.whole["data"]["test_batch_size"]
+        assert run.whole["data"]["n_samples"] == 10 <= run.whole["data"]["batch_size"]
         assert sampler.get("likelihood_step", {}).get("n_proposals", 2000) == 2000
         assert sampler.get("particles", sampler.get("candidates", 20)) == 20
 
@@ -75,7 +75,7 @@ def test_medium_priors_have_five_million_parameters():
     sampler, data = run.whole["method"]["sampler"], run.whole["data"]
     assert (sampler["n_iterations"], sampler["prior_steps"]) == (50, 20)
     assert sampler["likelihood_step"]["n_proposals"] == 2000
-    assert (data["side"], data["test_size"]) == (32, 100)
+    assert (data["side"], data["n_samples"]) == (32, 100)
 
 
 @pytest.mark.parametrize("scale", ["small", "medium", "paper"])
@@ -92,7 +92,7 @@ def test_table8_has_the_settings_of_the_released_code():
     sampler = run.whole["method"]["sampler"]
     assert (sampler["n_iterations"], sampler["prior_steps"]) == (70, 64)
     assert sampler["likelihood_step"]["n_proposals"] == 5000 and sampler["penalty"]["factor"] == 10
-    assert run.whole["data"]["length"] == 1024 and run.whole["data"]["test_size"] == 100
+    assert run.whole["data"]["length"] == 1024 and run.whole["data"]["n_samples"] == 100
 
 
 def test_the_lpips_column_runs(tmp_path, monkeypatch):

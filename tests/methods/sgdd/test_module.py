@@ -4,7 +4,7 @@ import pytest
 import torch
 from lightning import Trainer
 
-from jumpbench.data.steps import ChainNumbers
+from jumpbench.data.numbers import Numbers
 from jumpbench.errors import UserError
 from jumpbench.evaluations.grid import GridEvaluation
 from jumpbench.methods.sgdd import (
@@ -33,7 +33,7 @@ def run(seed=0, target=None, batch_size=150):
     trainer = Trainer(
         accelerator="cpu", logger=False, enable_progress_bar=False, enable_checkpointing=False
     )
-    trainer.test(method, ChainNumbers(400, batch_size), verbose=False)
+    trainer.test(method, Numbers(400, batch_size), verbose=False)
     return {k: v for k, v in method.results.items() if k != "sample_seconds"}, method
 
 

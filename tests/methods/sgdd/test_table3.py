@@ -73,7 +73,7 @@ def test_an_oracle_learns_its_half():
         optimizer=partial(torch.optim.Adam, lr=5e-3),
         evaluation=RegressionEvaluation(),
     )
-    data = Counting(24, generated=500, half=0, batch_size=64, test_size=200)
+    data = Counting(24, generated=500, half=0, train_batch_size=64, n_samples=200)
     options = {"accelerator": "cpu", "logger": False, "enable_checkpointing": False}
     trainer = Trainer(
         max_steps=60, enable_progress_bar=False, enable_model_summary=False, **options

@@ -94,14 +94,16 @@ def test_sorting_network_and_schedule(settings, n):
     assert pools == [settings["table10", f"Max-pooling {i}", "pool"] for i in (1, 2)]
     if n == 200:
         assert (net.dim, len(net.layers), net.layers[0].self_attn.num_heads) == (768, 12, 12)
-        assert composed["data"]["batch_size"] * composed["trainer"]["max_steps"] == 256 * 28200
-        assert method["rate"]["peak"] == 5e-5 and method["rate"]["warmup"] == 2350
+        assert (
+            composed["data"]["train_batch_size"] * composed["trainer"]["max_steps"] == 256 * 28200
+        )
+        assert method["scheduler"]["peak"] == 5e-5 and method["scheduler"]["warmup"] == 2350
         return
     # One linear layer, as the code has it; the printed two are an option (81.8 million).
     assert net.encoder.head.out_features == settings["table10", "Fully-connected 2", "out dim"]
     check_transformer(net, settings, "table10")
-    assert method["rate"]["warmup"] == 51600 and method["rate"]["dim"] == 128
-    assert composed["trainer"]["max_steps"] == 112560 and composed["data"]["batch_size"] == 64
+    assert method["scheduler"]["warmup"] == 51600 and method["scheduler"]["dim"] == 128
+    assert composed["trainer"]["max_steps"] == 112560 and composed["data"]["train_batch_size"] == 64
     assert method["transitions"]["count"] == 3
     assert composed["trainer"]["gradient_clip_val"] == 1.0
     assert method["decoders"]["beam"]["inner"] == 200
@@ -112,8 +114,8 @@ def test_tours():
     for n, beam, batch, steps in ((20, 256, 512, 147700), (50, 768, 256, 1476750)):
         composed = config("table4", OURS, f"TSP-{n}")
         assert composed["method"]["decoders"]["beam"]["inner"] == beam
-        assert composed["data"]["batch_size"] == batch
-        assert composed["trainer"]["max_steps"] == composed["method"]["rate"]["steps"] == steps
+        assert composed["data"]["train_batch_size"] == batch
+        assert composed["trainer"]["max_steps"] == composed["method"]["scheduler"]["steps"] == steps
         assert sum(p.numel() for p in network(composed).parameters()) == 12_767_744
 
 
@@ -127,7 +129,7 @@ def test_gumbel_sinkhorn_is_a_point_of_the_grid(settings):
     method, net = composed["method"], composed["network"]
     chosen = {
         "learning rate": method["optimizer"]["lr"],
-        "batch size": composed["data"]["batch_size"],
+        "batch size": composed["data"]["train_batch_size"],
         "hidden channels": net["hidden"],
         "kernel size": default(piece_rows, net, "kernel"),
         "tau": default(GumbelSinkhorn, method, "temperature"),
@@ -154,10 +156,10 @@ def test_smaller_scales_compose_at_equal_budgets(table, scale):
         return
     trained = [run.whole for run in runs if "fit" in run.whole["stages"]]
     assert len({config["trainer"]["max_steps"] for config in trained}) == 1
-    lists = {config["data"]["batch_size"] for config in trained}
+    lists = {config["data"]["train_batch_size"] for config in trained}
     assert len(lists) == 1 or (table, scale) == ("table6", "small")  # which says so
     for config in trained:  # every rate goes to zero at the last step
-        rate = config["method"]["rate"]
+        rate = config["method"]["scheduler"]
         assert rate["_target_"].endswith(".Cosine") and rate.get("floor", 0.0) == 0.0
         assert rate["steps"] == config["trainer"]["max_steps"] > rate["warmup"]
 

@@ -59,7 +59,7 @@ def diffuser(encoder, head=None, family=GeneralisedPlackettLuce, dim=16, layers=
         "schedule": [0, 2, 7],
         "decoders": {"greedy": Greedy()},
         "optimizer": ADAMW,
-        "rate": partial(InverseSquareRoot, peak=1e-3, warmup=50),
+        "scheduler": partial(InverseSquareRoot, peak=1e-3, warmup=50),
         "transitions": WholeTrajectories(1),
         "evaluation": ListEvaluation(),
     } | options
@@ -95,9 +95,9 @@ def test_sorts_five_scalars():
         layers=2,
         schedule=[0, 2, 8],
         decoders={"greedy": Greedy(), "beam": Beam(50, 20)},
-        rate=partial(InverseSquareRoot, peak=5e-3, warmup=150),
+        scheduler=partial(InverseSquareRoot, peak=5e-3, warmup=150),
     )
-    found = run(module, SortScalars(5, batch_size=128, test_size=500), 300)
+    found = run(module, SortScalars(5, train_batch_size=128, n_samples=500), 300)
     assert found["accuracy@greedy"] > 75
     assert found["correct@greedy"] > found["accuracy@greedy"]
     # Oracle 20: the standard error of a difference of two accuracies on 500 lists is below 2.
@@ -114,7 +114,7 @@ def test_cost_of_the_decoders():
         transitions=WholeTrajectories(2),
         decoders={"beam": Beam(4, 3), "greedy": Greedy()},
     )
-    found = run(module, SortScalars(4, batch_size=8, test_size=10, test_batch_size=6), 5)
+    found = run(module, SortScalars(4, train_batch_size=8, n_samples=10, batch_size=6), 5)
     assert found["network_evaluations"] == found["network_evaluations@beam"] == 1 + 2 * 3
     assert found["network_evaluations@greedy"] == found["sequential_steps@greedy"] == 3
     assert module.spent.network_evaluations == 5 * 8 * 2 * 3
@@ -127,9 +127,9 @@ def test_learns_a_fixed_permutation():
         layers=2,
         schedule=[0, 2, 4, 8],
         decoders={"draw": Stochastic(), "greedy": Greedy()},
-        rate=partial(InverseSquareRoot, peak=3e-3, warmup=60),
+        scheduler=partial(InverseSquareRoot, peak=3e-3, warmup=60),
     )
-    found = run(module, FixedPermutation(6, batch_size=64, test_size=256), 150)
+    found = run(module, FixedPermutation(6, train_batch_size=64, n_samples=256), 150)
     assert found["accuracy@greedy"] == 100
     assert found["accuracy"] == found["accuracy@draw"] > 60  # chance: 0.14 %
 
@@ -145,7 +145,7 @@ def test_learns_a_fixed_permutation():
     ],
 )
 def test_every_family_trains_and_decodes(family, head, shuffle):
-    data = SortDigits(3, batch_size=4, test_size=6, test_batch_size=4, generated=50)
+    data = SortDigits(3, train_batch_size=4, n_samples=6, batch_size=4, generated=50)
     module = diffuser(
         partial(DigitwiseEncoder, 16), head, family, shuffle=shuffle, schedule=[0, 1, 2, 3, 4]
     )
@@ -154,7 +154,7 @@ def test_every_family_trains_and_decodes(family, head, shuffle):
 
 
 def test_jigsaw_with_the_latent_loss():
-    data = NoisyMnistJigsaw(2, generated=40, batch_size=4, test_size=10, test_batch_size=10)
+    data = NoisyMnistJigsaw(2, generated=40, train_batch_size=4, n_samples=10, batch_size=10)
     encoder = partial(PieceEncoder, 28, 2, dim=16)
     module = diffuser(encoder, loss=LatentLoss(4), evaluation=JigsawEvaluation())
     before = module.network.time[0].weight.clone()
@@ -168,7 +168,7 @@ def test_jigsaw_with_the_latent_loss():
 
 def test_tours_keep_the_first_city():
     """Oracle 16: every decoded tour starts at city 0, greedy, drawn or from a beam."""
-    data = TspData(5, batch_size=4, train_size=8, test_size=6, test_batch_size=6)
+    data = TspData(5, train_batch_size=4, train_size=8, n_samples=6, batch_size=6)
     net = TourTransformer(PairScores(pin_first=True), 16, 2, 2, 32)
     module = diffuser(
         partial(ScalarEncoder, 16),
@@ -206,7 +206,7 @@ def test_relabelling_the_presented_list_leaves_the_loss_alone():
 
 
 def test_a_resumed_run_is_the_uninterrupted_run(tmp_path):
-    data = {"batch_size": 8, "test_size": 64}
+    data = {"train_batch_size": 8, "n_samples": 64}
     whole = diffuser(partial(ScalarEncoder, 16), loss=LatentLoss(3), seed=5)
     trainer(8).fit(whole, datamodule=SortScalars(4, **data))
     first = diffuser(partial(ScalarEncoder, 16), loss=LatentLoss(3), seed=5)
@@ -225,7 +225,7 @@ def test_a_resumed_run_is_the_uninterrupted_run(tmp_path):
 def test_the_same_run_gives_the_same_numbers_and_another_seed_does_not():
     def trained(seed):
         module = diffuser(partial(ScalarEncoder, 16), seed=seed)
-        return run(module, SortScalars(4, batch_size=8, test_size=64, seed=seed), 3), module
+        return run(module, SortScalars(4, train_batch_size=8, n_samples=64, seed=seed), 3), module
 
     (one, a), (two, b), (_, c) = trained(0), trained(0), trained(1)
     for found in (one, two):  # the clock is not part of the numbers

@@ -8,7 +8,7 @@ import torch
 from lightning import Trainer
 from torch import nn
 
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import DenoisingMatching
 from jumpbench.methods.dasbs.module import DASBS
@@ -71,7 +71,7 @@ def fitted(name, target, steps=30):
         max_steps=steps, max_epochs=-1, accelerator="cpu", logger=False, enable_checkpointing=False,
         enable_progress_bar=False, enable_model_summary=False,
     )  # fmt: skip
-    trainer.fit(method, Steps())
+    trainer.fit(method, Numbers())
     return method, before
 
 

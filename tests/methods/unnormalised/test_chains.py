@@ -4,7 +4,7 @@ import lightning
 import pytest
 import torch
 
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.errors import UserError
 from jumpbench.evaluations.lattice import TargetEvaluation
 from jumpbench.methods.unnormalised.chains import Chains
@@ -17,10 +17,11 @@ from jumpbench.targets.ising import Ising
 from jumpbench.targets.potts import Potts
 from jumpbench.targets.tabular import Tabular
 
-SMALL = {"chains_per_batch": 64, "collections": 16}
+SMALL = {"collections": 16}
+ENSEMBLE = 1024  # samples of 64 chains
 
 
-def run(method, n_test_batches=1):
+def run(method, ensembles=1):
     trainer = lightning.Trainer(
         accelerator="cpu",
         logger=False,
@@ -28,7 +29,7 @@ def run(method, n_test_batches=1):
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-    trainer.test(method, datamodule=Steps(n_test_batches), verbose=False)
+    trainer.test(method, datamodule=Numbers(ensembles * ENSEMBLE, ENSEMBLE), verbose=False)
     return method.results
 
 
@@ -95,7 +96,7 @@ def test_baselines_against_the_ground_truth(tmp_path):
         (LatticeMetropolis(), {"burn_in": 1600, "spacing": 64}),
     ):
         method = Chains(**judged(target, str(tmp_path)), kernel=kernel, **arguments, **SMALL)
-        logged = run(method, n_test_batches=2)
+        logged = run(method, ensembles=2)
         assert logged["n_samples"] == 2048
         assert method.artifacts["samples"].shape == (2048, 16)
         for name in ("magnetization_error", "correlation_error", "energy_w2"):
@@ -140,15 +141,15 @@ def test_a_budget_of_seconds_prolongs_the_burn_in():
     assert logged["moves_per_chain"] > 100 and (logged["moves_per_chain"] - 16) % 50 == 0
 
 
-@pytest.mark.parametrize("n_test_batches", [1, 2])
-def test_a_budget_of_energies_is_spent_and_not_exceeded(n_test_batches):
+@pytest.mark.parametrize("ensembles", [1, 2])
+def test_a_budget_of_energies_is_spent_and_not_exceeded(ensembles):
     """The run's budget, however many ensembles share it, to less than one burn-in each."""
     arguments = {"burn_in": 50, "spacing": 1, **SMALL}
     method = Chains(**judged(Ising(4, 0.3)), kernel=LatticeMetropolis(), **arguments)
     method.budget = {"energy_evaluations": 60_000.0}
-    logged = run(method, n_test_batches)
+    logged = run(method, ensembles)
     spent = logged["energy_evaluations"] * logged["n_samples"]
-    a_burn_in = n_test_batches * 64 * 50
+    a_burn_in = ensembles * 64 * 50
     assert 60_000 - a_burn_in < spent <= 60_000
     with pytest.raises(UserError, match="burn_in >= 1"):
         no_burn_in = Chains(Ising(4, 0.3), LatticeMetropolis(), **(arguments | {"burn_in": 0}))
@@ -160,7 +161,6 @@ def test_a_budget_of_energies_is_spent_and_not_exceeded(n_test_batches):
     "bad",
     [
         {"collections": 3},
-        {"chains_per_batch": 0},
         {"burn_in": -1},
         {"spacing": 0},
         {"seconds": -1},
@@ -170,6 +170,11 @@ def test_a_budget_of_energies_is_spent_and_not_exceeded(n_test_batches):
 def test_bad_counts_are_refused(bad):
     with pytest.raises(UserError, match="chains"):
         Chains(Ising(3, 0.3), LatticeMetropolis(), **bad)
+
+
+def test_samples_are_a_whole_number_of_chains():
+    with pytest.raises(UserError, match="100 samples are no whole number of chains of 32"):
+        Chains(Ising(3, 0.3), LatticeMetropolis()).draw_chains(100, torch.Generator())
 
 
 def test_bad_bounds_and_fields_are_refused():

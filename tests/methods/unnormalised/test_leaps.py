@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import torch
 
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.errors import UserError
 from jumpbench.evaluations.lattice import TargetEvaluation
 from jumpbench.methods.dnfs.module import DNFS
@@ -38,7 +38,6 @@ def small(target, network, **kwargs):
         "refresh_every": 10,
         "horizon_steps": 150,
         "n_metropolis": 3,
-        "chains_per_batch": 500,
     }
     settings["evaluation"] = TargetEvaluation(target)
     return LEAPS(network=network, target=target, **settings | kwargs)
@@ -65,11 +64,11 @@ def test_learns_a_users_target(tmp_path):
     method = small(Ring(), network)
     before, truth = exact_law(method)
     run = quiet_trainer(400, tmp_path)
-    run.fit(method, Steps())
+    run.fit(method, Numbers())
     after, _ = exact_law(method)
     assert before > 0.5
     assert after < 0.08
-    run.test(method, Steps(n_test_batches=4), verbose=False)
+    run.test(method, Numbers(2000, 500), verbose=False)
     assert method.results["n_samples"] == 2000
     assert method.results["network_evaluations"] == 17
     assert method.results["sequential_steps"] == 16
@@ -180,7 +179,7 @@ def test_convolution_learns_ising(tmp_path):
     network = partial(LocallyEquivariantConvolution, channels=8, kernel_sizes=(3, 3))
     method = small(Ising(3, 0.28), network)
     before, _ = exact_law(method)
-    quiet_trainer(250, tmp_path).fit(method, Steps())
+    quiet_trainer(250, tmp_path).fit(method, Numbers())
     after, _ = exact_law(method)
     assert before > 0.35
     assert after < 0.08
@@ -198,7 +197,7 @@ def test_horizon_and_slots():
 def test_stored_points_are_those_of_the_rollouts(tmp_path):
     """Times lie within the horizon, start at 0, and the store is full after as many steps."""
     method = small(Ring(), LocallyEquivariantPerceptron, horizon_steps=0)
-    quiet_trainer(5, tmp_path).fit(method, Steps())
+    quiet_trainer(5, tmp_path).fit(method, Numbers())
     assert (method.stored_lengths == 17).all()
     assert (method.stored_times[:, 0] == 0).all() and (method.stored_times[:, -1] == 1).all()
     assert (method.stored_times.diff(dim=1) >= 0).all()
@@ -217,14 +216,14 @@ def test_resuming_gives_the_uninterrupted_run(tmp_path):
         return small(Ring(), network, refresh_every=3, horizon_steps=12, scheduler=step_lr)
 
     whole = make()
-    quiet_trainer(20, tmp_path).fit(whole, Steps())
+    quiet_trainer(20, tmp_path).fit(whole, Numbers())
     first = make()
     run = quiet_trainer(10, tmp_path)
-    run.fit(first, Steps())
+    run.fit(first, Numbers())
     run.save_checkpoint(tmp_path / "half.ckpt")
     second = make()
     quiet_trainer(20, tmp_path).fit(
-        second, Steps(), ckpt_path=tmp_path / "half.ckpt", weights_only=True
+        second, Numbers(), ckpt_path=tmp_path / "half.ckpt", weights_only=True
     )
     expected, resumed = state_after(whole), state_after(second)
     assert all(torch.equal(expected[name], resumed[name]) for name in expected)
@@ -233,7 +232,7 @@ def test_resuming_gives_the_uninterrupted_run(tmp_path):
 def test_warm_start_takes_the_weights_and_only_at_the_start(tmp_path):
     hot = small(Ring(), LocallyEquivariantPerceptron)
     run = quiet_trainer(3, tmp_path)
-    run.fit(hot, Steps())
+    run.fit(hot, Numbers())
     (tmp_path / "hot" / "checkpoints").mkdir(parents=True)
     run.save_checkpoint(tmp_path / "hot" / "checkpoints" / "last.ckpt")
     optimizer = partial(torch.optim.SGD, lr=0.0)
@@ -244,7 +243,7 @@ def test_warm_start_takes_the_weights_and_only_at_the_start(tmp_path):
         optimizer=optimizer,
         seed=5,
     )
-    quiet_trainer(1, tmp_path).fit(cold, Steps())
+    quiet_trainer(1, tmp_path).fit(cold, Numbers())
     for a, b in zip(cold.network.parameters(), hot.network.parameters(), strict=True):
         assert torch.equal(a, b)
 
@@ -254,11 +253,11 @@ def test_errors_are_one_line(tmp_path):
         small(Ring(), LocallyEquivariantPerceptron, n_steps=0)
     missing = small(Ring(), LocallyEquivariantPerceptron, warm_start=str(tmp_path / "nowhere"))
     with pytest.raises(UserError, match="is missing"):
-        quiet_trainer(1, tmp_path).fit(missing, Steps())
+        quiet_trainer(1, tmp_path).fit(missing, Numbers())
 
     class Holes(Ring):
         def log_prob(self, x):
             return torch.full(x.shape[:-1], -math.inf)
 
     with pytest.raises(UserError, match="not finite"):
-        quiet_trainer(1, tmp_path).fit(small(Holes(), LocallyEquivariantPerceptron), Steps())
+        quiet_trainer(1, tmp_path).fit(small(Holes(), LocallyEquivariantPerceptron), Numbers())

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import torch
 
-from jumpbench.data.steps import Steps
+from jumpbench.data.numbers import Numbers
 from jumpbench.errors import UserError
 from jumpbench.evaluations.lattice import TargetEvaluation
 from jumpbench.methods.unnormalised.mdns import MDNS
@@ -25,7 +25,6 @@ def small(target, network=Perceptron, **kwargs):
         "optimizer": partial(torch.optim.AdamW, lr=3e-3, weight_decay=0.0),
         "batch_size": 64,
         "replicates": 4,
-        "chains_per_batch": 500,
     }
     settings["evaluation"] = TargetEvaluation(target)
     return MDNS(network=network, target=target, **settings | kwargs)
@@ -57,10 +56,10 @@ def test_learns_a_users_target(tmp_path):
     method = small(Ring(), batch_size=128, replicates=8)
     before = exact_error(method)
     run = quiet_trainer(600, tmp_path)
-    run.fit(method, Steps())
+    run.fit(method, Numbers())
     assert before > 0.45
     assert exact_error(method) < 0.14
-    run.test(method, Steps(n_test_batches=4), verbose=False)
+    run.test(method, Numbers(2000, 500), verbose=False)
     assert method.results["n_samples"] == 2000
     assert method.results["network_evaluations"] == method.results["sequential_steps"] == 5
     assert method.results["energy_evaluations"] == 1
@@ -74,17 +73,17 @@ def test_transformer_learns_ising(tmp_path):
     optimizer = partial(torch.optim.AdamW, lr=1e-2, weight_decay=0.0)
     method = small(Ising(3, 0.28), network, batch_size=128, optimizer=optimizer)
     before = exact_error(method)
-    quiet_trainer(200, tmp_path).fit(method, Steps())
+    quiet_trainer(200, tmp_path).fit(method, Numbers())
     assert before > 0.5
     assert exact_error(method) < 0.3
 
 
 def test_replay_keeps_the_newest_rollouts(tmp_path):
     method = small(Ring(), refresh_every=2, replay=3)
-    quiet_trainer(5, tmp_path).fit(method, Steps())
+    quiet_trainer(5, tmp_path).fit(method, Numbers())
     assert (method.stored_log_weights != 0).all()
     before = method.stored.clone()
-    quiet_trainer(1, tmp_path).fit(method, Steps())
+    quiet_trainer(1, tmp_path).fit(method, Numbers())
     assert not torch.equal(method.stored[0], before[0])
     assert torch.equal(method.stored[1:], before[1:])
 
@@ -95,13 +94,13 @@ def test_resuming_gives_the_uninterrupted_run(tmp_path, replay):
         return small(Ring(), refresh_every=4, replay=replay)
 
     whole = make()
-    quiet_trainer(20, tmp_path).fit(whole, Steps())
+    quiet_trainer(20, tmp_path).fit(whole, Numbers())
     run, first = quiet_trainer(10, tmp_path), make()
-    run.fit(first, Steps())
+    run.fit(first, Numbers())
     run.save_checkpoint(tmp_path / "half.ckpt")
     second = make()
     quiet_trainer(20, tmp_path).fit(
-        second, Steps(), ckpt_path=tmp_path / "half.ckpt", weights_only=True
+        second, Numbers(), ckpt_path=tmp_path / "half.ckpt", weights_only=True
     )
     expected, resumed = whole.state_dict(), second.state_dict()
     for name, value in expected.items():
@@ -114,12 +113,12 @@ def test_resuming_gives_the_uninterrupted_run(tmp_path, replay):
 def test_warm_start_takes_the_averaged_weights(tmp_path):
     hot = small(Ring())
     run = quiet_trainer(3, tmp_path)
-    run.fit(hot, Steps())
+    run.fit(hot, Numbers())
     (tmp_path / "hot" / "checkpoints").mkdir(parents=True)
     run.save_checkpoint(tmp_path / "hot" / "checkpoints" / "last.ckpt")
     optimizer = partial(torch.optim.SGD, lr=0.0)
     cold = small(Ring(), warm_start=str(tmp_path / "hot"), optimizer=optimizer, seed=5)
-    quiet_trainer(1, tmp_path).fit(cold, Steps())
+    quiet_trainer(1, tmp_path).fit(cold, Numbers())
     for a, b in zip(cold.network.parameters(), hot.average.network.parameters(), strict=True):
         assert torch.equal(a, b)
 
@@ -132,7 +131,7 @@ def test_metrics_against_ground_truth_are_logged(tmp_path):
     torch.save({"samples": law.states[rows]}, tmp_path / "samples.pt")
     method = small(target, evaluation=TargetEvaluation(target, str(tmp_path)))
     run = quiet_trainer(1, tmp_path)
-    run.test(method, Steps(), verbose=False)
+    run.test(method, Numbers(), verbose=False)
     for name in ("energy_w2", "energy_w2_floor", "correlation_error", "magnetization_error"):
         assert method.results[name] >= 0
     # Untrained: about uniform spins, far from the truth at this size.
@@ -143,4 +142,6 @@ def test_errors_are_one_line(tmp_path):
     with pytest.raises(UserError, match="at least 1"):
         small(Ring(), replicates=0)
     with pytest.raises(UserError, match="is missing"):
-        quiet_trainer(1, tmp_path).fit(small(Ring(), warm_start=str(tmp_path / "nowhere")), Steps())
+        quiet_trainer(1, tmp_path).fit(
+            small(Ring(), warm_start=str(tmp_path / "nowhere")), Numbers()
+        )

@@ -163,7 +163,7 @@ def test_training_resumes_where_it_stopped(project, monkeypatch):
 
 
 def test_the_global_batch_is_kept_or_refused(project, capsys):
-    given = ["+data.batch_size=3", "trainer.devices=2", "trainer.accelerator=cpu"]
+    given = ["+data.train_batch_size=3", "trainer.devices=2", "trainer.accelerator=cpu"]
     assert main(["run", "experiment=toy/walk", *given]) == 1
     assert "cannot be kept on 2 devices" in capsys.readouterr().err
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.comparisons import (
     COMMON_SEEDS,
     Contrast,
@@ -18,6 +19,7 @@ from jumpbench.tables.judging.comparisons import (
     seed_spread,
     two_sided_level,
 )
+from jumpbench.tables.language.types import Metric
 
 
 def difference(a: Estimate, b: Estimate) -> Contrast:
@@ -191,3 +193,37 @@ def test_a_saturated_metric_has_no_assumed_spread_but_that_of_its_samples():
     for n in (4000, 10_000, 30_000):
         error, df = saturated_spread([100.0], (0, 100), n)
         assert stats.t.sf(0.1 / error, df) >= 0.999**n
+
+
+def test_replicates_that_a_scale_names_decide_at_one_seed():
+    """A z-test of two means, on the safe side where the replicates of both have much in common."""
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(2000, 1, 50))
+    a, b = (common + rng.normal(size=(2000, 2, 50))).transpose(1, 0, 2)
+    wrong = 0
+    for x, y in zip(a, b, strict=True):  # no difference in truth
+        estimates = [of_seeds([z.mean()], over_samples=z.std(ddof=1) / 50**0.5) for z in (x, y)]
+        p = difference(*estimates).p_value()
+        assert p is not None
+        wrong += p < 0.0455
+    assert wrong / 2000 < 0.0455
+    one, bare = of_seeds([0.1], over_samples=0.1), of_seeds([0.9])
+    assert difference(one, of_seeds([0.9], over_samples=0.1)).t() == pytest.approx(0.8 / 0.02**0.5)
+    assert difference(one, bare).t() is None  # of one of them nothing is known
+    seeds = [of_seeds(z, over_samples=9.0) for z in ([0.1, 0.2], [0.9, 1.1])]
+    assert difference(*seeds).error() == (pytest.approx(stdev([0.8, 0.9]) / 2**0.5), 1)
+
+
+def test_error_of_a_share_and_of_a_mean_over_samples():
+    accuracy = Metric("accuracy", bounds=(0.0, 100.0), share=True)
+    cell = Cell("r", "c", "m", measured=80.0, n_samples=98, status="measured")
+    p = (0.8 * 98 + 1) / 100
+    error = cell.estimate(accuracy, False, 0.0, "", True).over_samples
+    assert error == pytest.approx(100 * math.sqrt(p * (1 - p) / 98))
+    none = replace(cell, measured=0.0).estimate(accuracy, False, 0.0, "", True).over_samples
+    assert none == pytest.approx(100 * math.sqrt(0.01 * 0.99 / 98))
+    psnr = Metric("psnr", sample_std="psnr_std")
+    assert cell.estimate(psnr, False, 0.0, "", True).over_samples is None
+    spread = replace(cell, std=7.0).estimate(psnr, False, 0.0, "", True)
+    assert spread.over_samples == pytest.approx(7 / math.sqrt(98))
+    assert replace(cell, std=7.0).estimate(psnr, False, 0.0, "").over_samples is None

@@ -45,7 +45,7 @@ def test_own_modules_are_allowed(project, monkeypatch, tmp_path):
         ("method._target_=jumpbench.methods.nowhere.Coin", "has no 'nowhere'"),
         ("trainer.max_steps=abc", "takes a whole number for 'max_steps'"),
         ("data.n=1.5", "Steps takes a whole number for 'n'"),
-        ("+data.batch_size=abc", "Steps takes a whole number for 'batch_size'"),
+        ("+data.train_batch_size=abc", "Steps takes a whole number for 'train_batch_size'"),
         ("+trainer.max_stepz=3", "Trainer has no argument 'max_stepz'; did you mean 'max_steps'"),
     ],
 )

@@ -222,20 +222,20 @@ def test_a_warm_start_has_the_architecture_and_the_law_of_its_run(name):
 
 @pytest.mark.parametrize(("stages", "size"), [(["test"], 100), (["fit", "test"], 50)])
 def test_devices_share_the_training_batch_and_leave_test_batches_whole(stages, size):
-    config = {"trainer": {"devices": 2}, "data": {"batch_size": 100}, "stages": stages}
-    assert data_settings(config)["batch_size"] == size
+    config = {"trainer": {"devices": 2}, "data": {"train_batch_size": 100}, "stages": stages}
+    assert data_settings(config)["train_batch_size"] == size
 
 
 @pytest.mark.parametrize(("devices", "parts", "size"), [(1, 4, 25), (2, 5, 10), (1, None, 100)])
 def test_accumulated_gradients_are_of_parts_of_the_global_batch(devices, parts, size):
     trainer = {"devices": devices, "accumulate_grad_batches": parts}
-    config = {"trainer": trainer, "data": {"batch_size": 100}, "stages": ["fit"]}
-    assert data_settings(config)["batch_size"] == size
+    config = {"trainer": trainer, "data": {"train_batch_size": 100}, "stages": ["fit"]}
+    assert data_settings(config)["train_batch_size"] == size
 
 
 def test_parts_that_cannot_keep_the_global_batch_are_refused():
     trainer = {"devices": 2, "accumulate_grad_batches": 3}
-    config = {"trainer": trainer, "data": {"batch_size": 100}, "stages": ["fit"]}
+    config = {"trainer": trainer, "data": {"train_batch_size": 100}, "stages": ["fit"]}
     with pytest.raises(UserError, match=r"batch of 100 cannot be kept on 2 devices in 3 parts"):
         data_settings(config)
 

@@ -22,19 +22,39 @@ def test_a_swept_rate_that_a_schedule_sets_is_refused(project, capsys):
     """Three equal numbers with three identities otherwise."""
     words = ["sweep", f"experiment={SORT}", TINY, "trainer.max_steps=20", "data.length=3"]
     line = said([*words, "method.optimizer.lr=1e-5,1e-1,100", "metric=accuracy"], capsys)
-    assert "nothing reads method.optimizer.lr" in line and "method.rate=null" in line
+    assert "nothing reads method.optimizer.lr" in line and "method.scheduler=null" in line
     assert not list((project / "outputs").rglob("sweep.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("experiment", "old", "new"),
+    [
+        ("dasbs/ising", "data.n_test_batches=2", "data.n_samples"),
+        ("dasbs/ising", "method.chains_per_batch=64", "data.batch_size"),
+        ("sgdd/mnist", "data.test_size=3", "data.n_samples"),
+        ("blackout/samples", "sampling.n_samples=4", "data.n_samples"),
+        (SORT, "rate.warmup=4", "scheduler"),
+    ],
+)
+def test_a_key_that_was_renamed_is_refused_by_its_new_name(experiment, old, new):
+    with pytest.raises(UserError, match=f"no key '.*': it is called {new} now"):
+        plan_run(experiment, [old])
 
 
 RATES = [
     (
         SORT,
-        ["rate=symmetric_diffusers/cosine", "rate.peak=1e-3"],
-        "rate (Cosine)",
-        "set rate.peak, or",
+        ["scheduler=symmetric_diffusers/cosine", "scheduler.peak=1e-3"],
+        "scheduler (Cosine)",
+        "set scheduler.peak, or",
     ),
-    (SORT, ["rate=symmetric_diffusers/noam"], "rate (Noam)", "set rate.dim or rate.warmup, or"),
-    ("sgdd/mnist_prior", [], "method.rate (Warmup)", "set method.rate.peak, or"),
+    (
+        SORT,
+        ["scheduler=symmetric_diffusers/noam"],
+        "scheduler (Noam)",
+        "set scheduler.dim or scheduler.warmup, or",
+    ),
+    ("sgdd/mnist_prior", [], "method.scheduler (Warmup)", "set method.scheduler.peak, or"),
 ]
 
 
@@ -42,17 +62,19 @@ RATES = [
 def test_the_keys_that_are_read_are_named(experiment, more, schedule, keys):
     with pytest.raises(UserError) as told:
         plan_run(experiment, [*more, "method.optimizer.lr=0.5"])
-    assert f"{schedule} sets the rate of every step; {keys} method.rate=null" in str(told.value)
+    assert f"{schedule} sets the rate of every step; {keys} method.scheduler=null" in str(
+        told.value
+    )
     named = keys.split()[1].rstrip(",")
     assert plan_run(experiment, [*more, f"{named}=7"]).hash != plan_run(experiment, more).hash
-    instead = [*more, "method.rate=null", "method.optimizer.lr=0.5"]
+    instead = [*more, "method.scheduler=null", "method.optimizer.lr=0.5"]
     assert plan_run(experiment, instead).config["method"]["optimizer"]["lr"] == 0.5
 
 
 @pytest.mark.parametrize("rate", ["constant", "warm_up"])
 def test_a_rate_that_a_schedule_multiplies_is_read(rate):
-    run = plan_run(SORT, [f"rate=symmetric_diffusers/{rate}", "method.optimizer.lr=0.5"])
-    assert run.hash != plan_run(SORT, [f"rate=symmetric_diffusers/{rate}"]).hash
+    run = plan_run(SORT, [f"scheduler=symmetric_diffusers/{rate}", "method.optimizer.lr=0.5"])
+    assert run.hash != plan_run(SORT, [f"scheduler=symmetric_diffusers/{rate}"]).hash
 
 
 def test_a_schedule_of_ones_own_is_asked_what_it_is(project, capsys, monkeypatch):
@@ -63,8 +85,14 @@ def test_a_schedule_of_ones_own_is_asked_what_it_is(project, capsys, monkeypatch
         "    def rate(self, step): return 0.1\n"
     )
     monkeypatch.chdir(project)
-    own = ["method.rate._target_=ownrates.Flat", "+method.rate.level=2", "~method.rate.peak"]
-    with pytest.raises(UserError, match=r"method.rate \(Flat\) sets .*set method.rate.level"):
+    own = [
+        "method.scheduler._target_=ownrates.Flat",
+        "+method.scheduler.level=2",
+        "~method.scheduler.peak",
+    ]
+    with pytest.raises(
+        UserError, match=r"method.scheduler \(Flat\) sets .*set method.scheduler.level"
+    ):
         plan_run("sgdd/mnist_prior", [*own, "method.optimizer.lr=0.5"])
 
 

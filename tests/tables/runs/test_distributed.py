@@ -29,7 +29,7 @@ MANY = ["trainer.devices=2", "trainer.accelerator=cpu"]
 )
 def test_the_bridge_sampler_trains_on_two_devices(more, capsys):
     """Its steps train one of two networks; it says so itself, or the command line does."""
-    chosen = ["rows=DASBS", "columns=beta_high=0.28", "method.chains_per_batch=64"]
+    chosen = ["rows=DASBS", "columns=beta_high=0.28"]
     assert main(["table", "dasbs/table2", "scale=smoke", *chosen, *MANY, *more]) == 0
 
 

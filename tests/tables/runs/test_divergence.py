@@ -22,11 +22,8 @@ def at_rate(node, lr):
         return [at_rate(value, lr) for value in node]
     if not isinstance(node, dict):
         return node
-    node = {key: at_rate(value, lr) for key, value in node.items() if key not in SCHEDULES}
+    node = {key: at_rate(value, lr) for key, value in node.items() if key != "scheduler"}
     return node | {"lr": lr} if str(node.get("_target_")).startswith("torch.optim.") else node
-
-
-SCHEDULES = ("rate", "scheduler")
 
 
 @pytest.mark.slow
@@ -98,7 +95,7 @@ UNKNOWN_STEPS = 1_000_000  # of a training that a number of minutes ends
 def summed_rates(method, steps):
     """Sum of the largest learning rate over all steps of a training."""
     rates = [node["lr"] for node in optimizers(method)]
-    scheduler = method.get("rate") or method.get("scheduler")
+    scheduler = method.get("scheduler")
     if not scheduler:
         return max(rates) * steps
     rate = instantiate(scheduler, _convert_="all")(torch.optim.SGD([torch.zeros(1)], lr=max(rates)))

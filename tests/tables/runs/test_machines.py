@@ -20,10 +20,10 @@ def test_processes_are_counted_on_all_machines():
     assert world_size({"devices": 4, "num_nodes": None}) == 4
     asked = Resources.of({"trainer": TWO | {"accelerator": "gpu"}})
     assert (asked.machines, asked.gpus) == (2, 4)  # so many on each
-    settings = {"data": {"batch_size": 32}, "stages": ["fit"], "trainer": TWO}
-    assert data_settings(settings) == {"batch_size": 4}
+    settings = {"data": {"train_batch_size": 32}, "stages": ["fit"], "trainer": TWO}
+    assert data_settings(settings) == {"train_batch_size": 4}
     with pytest.raises(UserError, match="cannot be kept on 8 devices"):
-        data_settings(settings | {"data": {"batch_size": 12}})
+        data_settings(settings | {"data": {"train_batch_size": 12}})
 
 
 def test_one_machine_needs_no_meeting(monkeypatch):

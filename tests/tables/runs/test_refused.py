@@ -58,7 +58,7 @@ def test_a_refused_run_is_failed(project, capsys, case):
 
 
 def test_devices_that_do_not_divide_the_batch(project, capsys):
-    given = ["+data.batch_size=3", "trainer.devices=2", "trainer.accelerator=cpu"]
+    given = ["+data.train_batch_size=3", "trainer.devices=2", "trainer.accelerator=cpu"]
     status, note, line, _ = told(project, capsys, "walk", *given)
     assert status == "failed" and "cannot be kept on 2 devices" in note
     assert line.startswith("failed") and "cannot be kept on 2 devices" in line

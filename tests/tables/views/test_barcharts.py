@@ -149,3 +149,19 @@ def test_bars_of_a_page_over_decades_stand_on_a_logarithmic_axis(filled):
 def test_without_numbers_no_bar_is_on_a_page(filled):
     nothing = Filled(filled("paper").table, (), [], "paper")
     assert svg_bars(nothing) == ""
+
+
+def test_the_legend_has_the_colours_of_the_bars_also_of_rows_without_the_first_metric(filled):
+    both = filled("paper")
+    further = dataclasses.replace(both.table.metrics["mean"], name="further")
+    table = dataclasses.replace(both.table, metrics={**both.table.metrics, "further": further})
+    cells = [c for c in both.cells if c.row == "fair"]
+    cells += [dataclasses.replace(c, metric="further") for c in both.cells if c.measured]
+    figure = barcharts.bars(Filled(table, (), cells, "paper"))
+    groups = [c for c in figure.axes[1].containers if not isinstance(c, ErrorbarContainer)]
+    bars = {c.get_label(): c[0].get_facecolor() for c in groups if len(c)}
+    (legend,) = figure.legends
+    names = [text.get_text() for text in legend.get_texts()]
+    shown = dict(zip(names, [patch.get_facecolor() for patch in legend.get_patches()], strict=True))
+    assert shown.keys() == {"fair", "biased"} and shown["fair"] != shown["biased"]
+    assert bars == shown

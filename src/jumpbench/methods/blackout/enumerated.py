@@ -62,7 +62,6 @@ class EnumeratedBlackout(Blackout):
     Args:
         law: p0, nested lists with one axis of size M + 1 per site.
         trained: use the trained table; otherwise the true conditional means.
-        samples: per test batch.
         options: of :class:`~jumpbench.methods.blackout.module.Blackout`; ``process`` must have the
             maximum of the law.
 
@@ -70,7 +69,7 @@ class EnumeratedBlackout(Blackout):
         UserError: a law that is none, or has another maximum than the process.
     """
 
-    def __init__(self, law: Any, trained: bool = True, samples: int = 1000, **options: Any) -> None:
+    def __init__(self, law: Any, trained: bool = True, **options: Any) -> None:
         counts = EnumeratedCounts(law)
         sites = counts.states.shape[1]
         super().__init__(nn.Identity(), shape=(sites,), **options)
@@ -81,7 +80,7 @@ class EnumeratedBlackout(Blackout):
                 f"the law has values 0..{counts.maximum}, the process 0..{self.process.maximum}"
             )
         self.counts = counts
-        self.trained, self.samples = trained, samples
+        self.trained = trained
 
     def on_fit_start(self) -> None:
         steps = range(1, self.grid.steps + 1)
@@ -99,13 +98,13 @@ class EnumeratedBlackout(Blackout):
 
     def draw(self, batch: Any, generator: torch.Generator) -> Draws:
         if self.trained:
-            return self.sample(self.samples, generator)
-        return self._true_samples(generator)
+            return self.sample(len(batch), generator)
+        return self._true_samples(len(batch), generator)
 
-    def _true_samples(self, generator: torch.Generator) -> Draws:
+    def _true_samples(self, count: int, generator: torch.Generator) -> Draws:
         """Samples of p0 itself: with true means there is no network to draw with."""
         law = self.counts.law.to(self.device)
-        index = torch.multinomial(law, self.samples, replacement=True, generator=generator)
+        index = torch.multinomial(law, count, replacement=True, generator=generator)
         return Draws(self.counts.states.to(self.device)[index])
 
     def mean_lost(self, k: int) -> Tensor:

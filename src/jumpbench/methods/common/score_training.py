@@ -39,7 +39,7 @@ class ScoreTraining(TrainedMethod):
         network: states (B, D) and noise (B,) -> log-scores (B, D, N).
         process: forward process of a site, uniform or masked.
         optimizer: made of the network's parameters.
-        rate: learning rate per step, if any.
+        scheduler: learning rate per step, if any.
         schedule: accumulated noise, by default geometric from 1e-4 to 20.
         steps: reverse steps of the sampler; one denoising draw follows.
         compile: see :class:`~jumpbench.methods.common.trained.TrainedMethod`.
@@ -50,7 +50,7 @@ class ScoreTraining(TrainedMethod):
         network: nn.Module,
         process: SiteProcess,
         optimizer: Callable[[Any], Optimizer],
-        rate: Callable[[Optimizer], LRScheduler] | None = None,
+        scheduler: Callable[[Optimizer], LRScheduler] | None = None,
         schedule: Schedule | None = None,
         steps: int = 128,
         bound_draws: int = 4,
@@ -58,7 +58,7 @@ class ScoreTraining(TrainedMethod):
         seed: int = 0,
         compile: bool = False,
     ) -> None:
-        super().__init__(network, optimizer, rate, evaluation, seed, compile)
+        super().__init__(network, optimizer, scheduler, evaluation, seed, compile)
         self.process = process
         self.schedule = schedule or Geometric()
         self.steps, self.bound_draws = steps, bound_draws

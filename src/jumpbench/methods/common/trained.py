@@ -19,7 +19,7 @@ class TrainedMethod(Method):
     Args:
         network: what is trained.
         optimizer: parameters -> optimiser.
-        rate: optimiser -> schedule (see :mod:`jumpbench.methods.common.learning_rates`).
+        scheduler: optimiser -> schedule (see :mod:`jumpbench.methods.common.learning_rates`).
         evaluation: see :class:`~jumpbench.methods.common.base.Method`.
         seed: likewise.
         compile: compile the network's ``forward`` (``torch.compile``), in training and test; every
@@ -32,22 +32,22 @@ class TrainedMethod(Method):
         self,
         network: nn.Module,
         optimizer: Callable[[Any], Optimizer],
-        rate: Callable[[Optimizer], LRScheduler] | None = None,
+        scheduler: Callable[[Optimizer], LRScheduler] | None = None,
         evaluation: Evaluation | None = None,
         seed: int = 0,
         compile: bool = False,
     ) -> None:
         super().__init__(seed, evaluation)
         self.network = network
-        self._optimizer, self._rate = optimizer, rate
+        self._optimizer, self._scheduler = optimizer, scheduler
         if compile:
             network.compile()  # in place: weights keep their names
 
     def configure_optimizers(self) -> Any:
         optimizer = self._optimizer(self.network.parameters())
-        if self._rate is None:
+        if self._scheduler is None:
             return optimizer
-        schedule = {"scheduler": self._rate(optimizer), "interval": "step"}
+        schedule = {"scheduler": self._scheduler(optimizer), "interval": "step"}
         return {"optimizer": optimizer, "lr_scheduler": schedule}
 
     def configure_gradient_clipping(

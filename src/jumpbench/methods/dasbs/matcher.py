@@ -16,8 +16,6 @@ from jumpbench.methods.dasbs.matching import AdjointMatching, Matching, Network,
 from jumpbench.methods.unnormalised.base import Optimizer
 from jumpbench.samplers.cost import Meter, metered
 
-Compiler = Callable[[nn.Module], Callable[..., Tensor]]
-
 
 class Matcher(nn.Module):
     """A network that regresses on pairs of path ends, in phases of ``steps`` gradient steps.
@@ -78,20 +76,10 @@ class Matcher(nn.Module):
         self.network = network(length=length, n_states=n_states)
         self.average = RampedAverage(self.network, ema_decay)
         self.buffer = PairBuffer(buffer_size, length)
-        self._compiler: Compiler | None = None
-        self._compiled: dict[str, Callable[..., Tensor]] = {}
-
-    def compile_with(self, compiler: Compiler | None) -> None:
-        """Wrap network and average for speed, each at its first call."""
-        self._compiler = compiler
 
     def call(self, name: str, meter: Meter | None = None) -> Callable[..., Tensor]:
-        """``network`` or ``average`` as a function, compiled if asked for, counted by ``meter``."""
+        """``network`` or ``average`` as a function, counted by ``meter``."""
         function = getattr(self, name)
-        if self._compiler is not None:
-            if name not in self._compiled:
-                self._compiled[name] = self._compiler(function)
-            function = self._compiled[name]
         return function if meter is None else metered(function, meter, "network")
 
     # Pairs

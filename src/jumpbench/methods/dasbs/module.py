@@ -14,7 +14,7 @@ from torch import Tensor
 from jumpbench.artifacts import submodule_weights
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
 from jumpbench.methods.dasbs.guide import Guide
-from jumpbench.methods.dasbs.matcher import Compiler, Matcher
+from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import Network
 from jumpbench.methods.dasbs.probes import Moment
 from jumpbench.methods.dasbs.refusals import check_settings
@@ -53,9 +53,9 @@ class DASBS(TargetSampler):
         start: first time of their grid, above 0 if memoryless.
         guided: the control is a :class:`~jumpbench.methods.dasbs.guide.Guide`'s: the ratios of nu,
             over the corrector, times t, plus (1 - t) times the network (not in the paper).
-        compiler: wraps a network for speed, such as a partial of ``torch.compile``.
+        compile: compile the networks (``torch.compile``), anew for every shape of a batch.
         probes: what is measured while it trains, see :mod:`~jumpbench.methods.dasbs.probes`.
-        kwargs: ``chains_per_batch``, ``warm_start``, ``evaluation``, ``seed`` of
+        kwargs: ``warm_start``, ``evaluation``, ``seed`` of
             :class:`TargetSampler`.
 
     Raises:
@@ -79,7 +79,7 @@ class DASBS(TargetSampler):
         n_steps: int = 200,
         start: float = 0.0,
         guided: bool = False,
-        compiler: Compiler | None = None,
+        compile: bool = False,
         probes: Sequence[Moment] = (),
         **kwargs: Any,
     ) -> None:
@@ -103,8 +103,9 @@ class DASBS(TargetSampler):
         self.probes = probes
         self.curves: dict[str, float] = {}
         self._pairs: dict[str, Any] = {}  # of a process but the first, until training goes on
-        for matcher in self.matchers.values():
-            matcher.compile_with(compiler)
+        for matcher in self.matchers.values() if compile else ():
+            for network in (matcher.network, matcher.average):
+                network.compile(dynamic=False)  # in place: weights keep their names
         # Every process of a distributed run keeps the pairs that it simulated.
         self._ddp_params_and_buffers_to_ignore = [
             name for name, _ in self.named_buffers() if ".buffer." in name

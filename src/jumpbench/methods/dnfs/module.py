@@ -31,8 +31,8 @@ class DNFS(FlowTraining, NetworkSampler):
     """Discrete Neural Flow Sampler (Ou et al. 2025) of one positive target.
 
     Every ``refresh_every`` steps the learner simulates; every step is one optimiser step on its
-    loss. A test batch is ``chains_per_batch`` weighted trajectories; their left-end weights,
-    ``left_log_weights``, and ``target_log_prob`` are among the extras.
+    loss. Samples are weighted; ``left_log_weights``, by the left ends of the trajectories, and
+    ``target_log_prob`` are among the extras.
 
     Args:
         target: any :class:`~jumpbench.targets.base.Target`, or a module with its methods, whose
@@ -51,9 +51,9 @@ class DNFS(FlowTraining, NetworkSampler):
         moves: MCMC moves after every Euler step of the test stage.
         probes: numbers of the network, named ``NAME@STAGE``; stage k is the k-th step of
             ``probe_at``, counted from 0.
-        compiler: wraps the network, such as ``torch.compile``.
+        compile: compile the network (``torch.compile``), anew for every shape of a batch.
         evaluation: by default effective sample size and log Z.
-        kwargs: ``chains_per_batch``, ``scheduler``, ``warm_start``, ``seed`` of
+        kwargs: ``scheduler``, ``warm_start``, ``seed`` of
             :class:`NetworkSampler`.
 
     Raises:
@@ -80,19 +80,19 @@ class DNFS(FlowTraining, NetworkSampler):
         moves: Moves | None = None,
         probes: Sequence[Probe] = (),
         probe_at: Sequence[int] = (),
-        compiler: Callable[[nn.Module], nn.Module] | None = None,
+        compile: bool = False,
         evaluation: Evaluation | None = None,
-        chains_per_batch: int = 2048,
         **kwargs: Any,
     ) -> None:
         super().__init__(
             target=target, optimizer=optimizer, evaluation=evaluation or NormaliserEvaluation(),
-            chains_per_batch=chains_per_batch, **kwargs,
+            **kwargs,
         )  # fmt: skip
         self.network = self.build(network, "network", **self.sizes)
         self.free_energy = None if free_energy is None else self.build(free_energy, "free_energy")
-        # Not a second submodule: a compiled network shares its parameters.
-        vars(self)["flow"] = compiler(self.network) if compiler else self.network
+        vars(self)["flow"] = self.network  # not a second submodule
+        if compile:
+            self.network.compile()
         learner = Learner(
             self.flow, n_steps, chains, stored, batch_size, clamp, estimate, self.free_energy,
             keep_slopes,

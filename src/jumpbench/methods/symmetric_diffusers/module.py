@@ -45,7 +45,7 @@ class SymmetricDiffuser(TrainedMethod):
         decoders: by name, each a way to draw: samples are its most probable lists, all its
             hypotheses are ``extras["tours"]``.
         optimizer: see :class:`~jumpbench.methods.common.trained.TrainedMethod`.
-        rate: likewise.
+        scheduler: likewise.
         transitions: which steps of the batch's trajectories are trained.
         loss: of the scores of those steps.
         fixed: positions at the front that are never shuffled (1 for tours).
@@ -66,7 +66,7 @@ class SymmetricDiffuser(TrainedMethod):
         schedule: Sequence[int],
         decoders: Mapping[str, Decoder],
         optimizer: Callable[[Any], Optimizer],
-        rate: Callable[[Optimizer], LRScheduler] | None = None,
+        scheduler: Callable[[Optimizer], LRScheduler] | None = None,
         transitions: Callable[..., Transitions] | None = None,
         loss: nn.Module | None = None,
         fixed: int = 0,
@@ -74,7 +74,7 @@ class SymmetricDiffuser(TrainedMethod):
         evaluation: Evaluation | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(network, optimizer, rate, evaluation, seed)
+        super().__init__(network, optimizer, scheduler, evaluation, seed)
         if list(schedule[:1]) != [0] or len(schedule) < 2 or sorted(set(schedule)) != [*schedule]:
             raise UserError(f"schedule={list(schedule)}: give rising times from 0, as [0, 2, 7]")
         self.family = family

@@ -27,14 +27,13 @@ class TargetSampler(Method):
 
     Args:
         target: the unnormalised law, of at most 256 symbols.
-        chains_per_batch: chains per test batch.
         warm_start: folder of a finished run of the same method, such as the next hotter
             temperature; its weights start this one, with fresh optimisers.
         kwargs: of :class:`Method`.
 
     Raises:
-        UserError: too many symbols, no chains; in training, a target that is not finite, a warm
-            start without checkpoint.
+        UserError: too many symbols; in training, a target that is not finite, a warm start
+            without checkpoint.
     """
 
     target: DiscreteTarget
@@ -42,7 +41,6 @@ class TargetSampler(Method):
     def __init__(
         self,
         target: DiscreteTarget,
-        chains_per_batch: int = 512,
         warm_start: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -51,11 +49,8 @@ class TargetSampler(Method):
             raise UserError(
                 f"states are stored as bytes: at most 256 symbols, not {target.n_states}"
             )
-        if chains_per_batch < 1:
-            raise UserError(f"chains_per_batch must be at least 1, not {chains_per_batch}")
         vars(self)["target"] = target  # past nn.Module, which would make it a submodule
         self.metered_target = metered(target, self.meter)
-        self.chains_per_batch = chains_per_batch
         self.warm_start = warm_start
 
     @abstractmethod
@@ -63,13 +58,14 @@ class TargetSampler(Method):
         """``n`` samples (n, D); log-weights, if any, with ``E[exp(log weight)] = Z``."""
 
     def draw(self, batch: Any, generator: torch.Generator) -> Draws:
-        return self.draw_chains(self.chains_per_batch, generator)
+        return self.draw_chains(len(batch), generator)
 
     @torch.no_grad()
     def sample(self, n: int, generator: torch.Generator | None = None) -> Draws:
-        """``n`` samples, ``chains_per_batch`` at a time."""
+        """``n`` samples, as many at a time as the run's data say (``data.batch_size``), or 512."""
         generator = generator or self.generator("sample")
-        size = self.chains_per_batch
+        data = None if self._trainer is None else getattr(self.trainer, "datamodule", None)
+        size = getattr(data, "batch_size", 512)
         counts = [min(size, n - first) for first in range(0, n, size)]
         return Draws.joined([self.draw_chains(count, generator) for count in counts])
 

@@ -35,29 +35,28 @@ class Chains(TargetSampler):
     Args:
         target: the law, such as an Ising or Potts model.
         kernel: Markov kernel that leaves the target invariant.
-        chains_per_batch: parallel chains per test batch.
-        collections: configurations kept of each chain, at least 4 (for the diagnostics).
+        collections: configurations kept of each chain, at least 4 (for the diagnostics). A test
+            batch of B samples is an ensemble of B / ``collections`` chains.
         burn_in: moves before the first configuration counts.
         spacing: moves per kept configuration.
         seconds: a budget; the burn-in is repeated until it has taken so long.
         kwargs: of :class:`TargetSampler`.
 
     Raises:
-        UserError: counts out of range.
+        UserError: counts out of range; samples that are no whole number of chains.
     """
 
     def __init__(
         self,
         target: DiscreteTarget,
         kernel: Kernel,
-        chains_per_batch: int = 128,
         collections: int = 32,
         burn_in: int = 65536,
         spacing: int = 128,
         seconds: float | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(target, chains_per_batch, **kwargs)
+        super().__init__(target, **kwargs)
         if collections < 4 or burn_in < 0 or spacing < 1 or (seconds or 0) < 0:
             raise UserError(
                 "chains need collections >= 4, burn_in >= 0, spacing >= 1 and seconds >= 0, not "
@@ -76,6 +75,15 @@ class Chains(TargetSampler):
         names = "test", type(self).__name__, type(self.kernel).__name__
         return make_generator(self.seed, *names, number, device=self.device)
 
+    def chains_of(self, n: int) -> int:
+        """How many chains give ``n`` samples."""
+        if n % self.collections:
+            raise UserError(
+                f"{n} samples are no whole number of chains of {self.collections}: choose "
+                "data.n_samples and data.batch_size that method.collections divides"
+            )
+        return n // self.collections
+
     def start(self, n_chains: int, generator: torch.Generator) -> Tensor:
         """Initial states (B, D) uint8."""
         x = random_states(self.target, (n_chains,), generator)
@@ -83,7 +91,8 @@ class Chains(TargetSampler):
         return x.to(torch.uint8)
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
-        """One ensemble of ``n`` chains: ``n * collections`` samples."""
+        """``n`` samples of one ensemble of chains."""
+        n = self.chains_of(n)
         limit = self.budget.get("energy_evaluations")
         if limit is not None and not self.burn_in:
             raise UserError("chains with a budget repeat the burn-in: set burn_in >= 1")

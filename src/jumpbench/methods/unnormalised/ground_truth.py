@@ -73,7 +73,7 @@ class GroundTruth(Chains):
         return x
 
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
-        start = self.start(n, generator)
+        start = self.start(self.chains_of(n), generator)
         x, cost = self.go_on(start, self.burn_in, generator)
         moves = self.burn_in
         for rounds in range(1, self.max_rounds + 1):

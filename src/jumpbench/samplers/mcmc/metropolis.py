@@ -18,7 +18,6 @@ from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.changes import BlockStep, Commit, Delta, block_of, changes_of, has_blocks
 
 Steps = Callable[..., tuple[Tensor, Tensor]]
-Compiler = Callable[[Steps], Steps]
 
 
 class SingleSiteMetropolis:
@@ -26,15 +25,16 @@ class SingleSiteMetropolis:
 
     Args:
         block: see :func:`single_site_metropolis`.
-        compiler: compiles blocks of steps, such as a partial of ``torch.compile`` with
-            ``dynamic=False``. The draws stay the same. Targets with a cache of their own are not
-            compiled.
+        compile: compile blocks of steps (CUDA graphs on a GPU). The draws stay the same. Targets
+            with a cache of their own are not compiled.
     """
 
-    def __init__(self, block: int = 8, compiler: Compiler | None = None) -> None:
+    def __init__(self, block: int = 8, compile: bool = False) -> None:
         self.block = block
         # Wrapped once: what it has compiled serves every later call.
-        self.compiled = None if compiler is None else compiler(steps_on_copies)
+        self.compiled: Steps | None = None
+        if compile:
+            self.compiled = torch.compile(steps_on_copies, dynamic=False, mode="reduce-overhead")
 
     def __call__(
         self,

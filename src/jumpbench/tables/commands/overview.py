@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from rich.text import Text
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.names import no_such
 from jumpbench.tables.commands.recorded import recorded_file
+from jumpbench.tables.commands.run_seconds import duration, kept_seconds
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import SCALES
 from jumpbench.tables.launchers.queue import has_lost_its_job, job_of, queued_as, why_ended
@@ -57,16 +58,17 @@ def _print_lines(out: Console, listed: list[dict[str, Any]]) -> None:
         out.print(words(out, entry["table"], "bold") + words(out, f"  {entry['title']}"))
         facts = [f"cost {entry['cost']}", f"data: {', '.join(entry['data']) or 'none'}"]
         facts += [f"recorded: {', '.join(entry['recorded'])}"] if entry["recorded"] else []
+        facts += [f"takes: {_times(entry)}"] if entry["seconds"] else []
         out.print(words(out, f"  {'; '.join(facts)}", "dim"))
 
 
 def _print_tabular(out: Console, listed: list[dict[str, Any]]) -> None:
     table = RichTable(header_style="bold", pad_edge=False)
-    for name in ("table", "what it shows", "cost", "data", "recorded"):
+    for name in ("table", "what it shows", "cost", "takes", "data", "recorded"):
         table.add_column(name, overflow="fold", no_wrap=name == "table")
     for entry in listed:
         table.add_row(
-            words(out, entry["table"]), words(out, entry["title"]), entry["cost"],
+            words(out, entry["table"]), words(out, entry["title"]), entry["cost"], _times(entry),
             ", ".join(entry["data"]) or "none", ", ".join(entry["recorded"]) or words(out, "–"),
         )  # fmt: skip
     out.print(table)
@@ -87,9 +89,14 @@ def table_list() -> tuple[list[dict[str, Any]], list[str]]:
                 "scales": {name: scale.kind for name, scale in table.scales.items()},
                 "cost": cost_of(table.cost), "data": list(table.data),
                 "recorded": [s for s in SCALES if recorded_file(table_id, s).is_file()],
+                "seconds": {s: kept for s in table.scales if (kept := kept_seconds(table, s))},
             }
         )  # fmt: skip
     return listed, broken
+
+
+def _times(entry: Mapping[str, Any]) -> str:
+    return ", ".join(f"{scale} {duration(s)}" for scale, s in entry["seconds"].items())
 
 
 def cost_of(cost: object) -> str:

@@ -10,9 +10,10 @@ import yaml
 from jumpbench.errors import UserError
 from jumpbench.paths import conf_dirs, experiment_names
 from jumpbench.tables.commands.overview import state_of
-from jumpbench.tables.commands.run_seconds import Estimate, estimate
+from jumpbench.tables.commands.run_seconds import Estimate, estimate, keep_seconds
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.price.machines import Machine
 from jumpbench.tables.views.console import console, words
 
 
@@ -44,8 +45,16 @@ def about(experiment: str) -> str:
     return ""
 
 
-def print_plan(table_id: str, selection: Selection) -> None:
-    """How many runs a table needs and is still to make, of which experiments, for how long."""
+def print_plan(
+    table_id: str, selection: Selection, machine: Machine | None = None, count: bool = True
+) -> None:
+    """How many runs a table needs and is still to make, of which experiments, for how long.
+
+    Args:
+        machine: that the runs are to be made on; None: this one.
+        count: count what runs take that were not recorded (see
+            :func:`~jumpbench.tables.commands.run_seconds.estimate`).
+    """
     table = load(table_id)
     grid = build(table, selection)
     runs = unique_runs(grid)
@@ -59,7 +68,13 @@ def print_plan(table_id: str, selection: Selection) -> None:
     counted = ", ".join(f"{n} {state}" for state, n in states.items())
     out.print(words(out, f"{len(runs)} runs: {counted}" if runs else "nothing to run"))
     if missing:
-        expected = estimate(table_id, selection.scale, grid, [run.hash for run in missing])
+        hashes = [run.hash for run in missing]
+        expected = estimate(table_id, selection.scale, grid, hashes, machine, count)
+        whole = len(missing) == len(runs) and not (selection.is_part or selection.changes)
+        if whole and machine is None:
+            keep_seconds(table, selection.scale, expected)
+        for line in expected.lines():
+            out.print(words(out, f"  {line}", "dim"), soft_wrap=True)
         out.print(words(out, expected.sentence(), "dim"), soft_wrap=True)
 
 

@@ -39,6 +39,12 @@ def recorded_scales(table_id: str) -> list[str]:
     return [scale for scale in SCALES if recorded_file(table_id, scale).is_file()]
 
 
+def decided_claims(table_id: str) -> set[str]:
+    """Claims of a table that a record says to hold or to fail, at whatever scale."""
+    records = [read_record(table_id, scale) for scale in recorded_scales(table_id)]
+    return {str(c["id"]) for r in records for c in r["claims"] if c["holds"] is not None}
+
+
 def write_record(table_id: str, scale: str, content: dict[str, Any]) -> Path:
     """Write a record. Folders of this machine are called by their variables, and home ``~``."""
     path = place_for_record(table_id, scale)

@@ -1,44 +1,72 @@
-"""How long runs take: what a record says of its rows, and what that means for runs to come."""
+"""How long runs take: what a record says of its rows, else what is counted before they are made."""
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from jumpbench.tables.commands.recorded import read_record
 from jumpbench.tables.judging.table_provenance import DAMAGED
+from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.grid import GridCell
+from jumpbench.tables.planning.plan import Run
 from jumpbench.tables.planning.run_places import Place, run_places, steps_of
+from jumpbench.tables.price.kept import Price, keep_total, kept_total, price
+from jumpbench.tables.price.machines import Machine
 
 SHOWN = 6
-"""So many rows of which nothing is recorded are named."""
+"""So many rows whose price is not known are named."""
 
 
 @dataclass
 class Estimate:
-    """Seconds of runs by hash; of those about which nothing is recorded, the row."""
+    """Seconds of runs by hash, with their source; of those whose price is not known, the row."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
-    hardware: dict[str, None] = field(default_factory=dict)
+    source: dict[str, str] = field(default_factory=dict)
+    memory_gb: dict[str, float] = field(default_factory=dict)
+    rows: dict[str, str] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)  # of the unknown ones
 
     def add(self, other: "Estimate") -> None:
         """Runs that two tables share count once, and are known if one of the two knows them."""
-        self.seconds |= other.seconds
-        self.hardware |= other.hardware
-        both = self.unknown | other.unknown
-        self.unknown = {run: row for run, row in both.items() if run not in self.seconds}
+        for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
+            mine |= theirs
+        self.unknown = {r: row for r, row in self.unknown.items() if r not in self.seconds}
+
+    @property
+    def total(self) -> float:
+        return sum(self.seconds.values())
+
+    def lines(self) -> Iterator[str]:
+        """A row each: its runs, their seconds and memory, and where these come from."""
+        for row in dict.fromkeys(self.rows.values()):
+            runs = [run for run, name in self.rows.items() if name == row]
+            known = [run for run in runs if run in self.seconds]
+            count = f"{row}: {len(runs)} run{'s'[: len(runs) > 1]}"
+            if known:
+                sources = "; ".join(dict.fromkeys(self.source[run] for run in known))
+                memory = max((self.memory_gb.get(run, 0.0) for run in known), default=0.0)
+                seconds = sum(self.seconds[run] for run in known)
+                size = f", {memory:.1f} GiB each" if memory >= 0.05 else ""
+                yield f"{count}, about {duration(seconds)}{size} ({sources})"
+            reasons = dict.fromkeys(self.why[run] for run in runs if run in self.unknown)
+            if reasons:
+                left = len(runs) - len(known)
+                yield f"{row}: {left} run{'s'[: left > 1]}, not known: {'; '.join(reasons)}"
 
     def sentence(self) -> str:
         parts = []
         if self.seconds:
             count = len(self.seconds)
-            where = f" ({'; '.join(self.hardware)})" if self.hardware else ""
+            sources = "; ".join(dict.fromkeys(self.source[run] for run in self.seconds))
             parts.append(
-                f"about {duration(sum(self.seconds.values()))} for {count} run{'s'[: count > 1]} "
-                f"one after the other, by the recorded runs of the same rows{where}"
+                f"about {duration(self.total)} for {count} run{'s'[: count > 1]} "
+                f"one after the other ({sources})"
             )
         if self.unknown:
             rows = Counter(self.unknown.values())
@@ -46,29 +74,75 @@ class Estimate:
             shown = ", ".join(words[:SHOWN]) + f" and {len(words) - SHOWN} more" * (
                 len(words) > SHOWN
             )
-            parts.append(f"how long these rows take is not recorded: {shown}")
+            parts.append(f"how long these rows take is not known: {shown}")
         return "; ".join(parts)
 
 
 def estimate(
-    table_id: str, scale: str, grid: Sequence[GridCell], missing: Iterable[str]
+    table_id: str,
+    scale: str,
+    grid: Sequence[GridCell],
+    missing: Iterable[str],
+    machine: Machine | None = None,
+    count: bool = False,
 ) -> Estimate:
-    """What the missing runs (hashes) take, by the record of the table at the same scale.
+    """What the missing runs (hashes) take.
 
-    A run takes what the recorded runs of its row and column took, else those of its row on the
-    mean, in proportion to the training steps where both have a number of them. A row says nothing
-    about another.
+    On this machine (``machine`` None) a run takes what the recorded runs of its row and column
+    took, at the same scale, else those of its row on the mean, in proportion to the training steps
+    where both have a number of them. A row says nothing about another. Whatever is not recorded,
+    and everything on another machine, has the price that is kept for it, or is counted.
+
+    Args:
+        count: count what is not kept; takes seconds a row, and torch.
     """
-    recorded, hardware = _recorded(table_id, scale)
+    recorded, hardware = ([], []) if machine is not None else _recorded(table_id, scale)
     total, by_hash = Estimate(), run_places(grid)
     for wanted in missing:
         place, run = by_hash[wanted]
-        if (seconds := _expected(place, steps_of(run), recorded)) is None:
-            total.unknown[wanted] = place.name or place.row
-        else:
+        total.rows[wanted] = place.name or place.row
+        if (seconds := _expected(place, steps_of(run), recorded)) is not None:
             total.seconds[wanted] = seconds
-    total.hardware = dict.fromkeys(hardware) if total.seconds else {}
+            total.source[wanted] = f"recorded on {'; '.join(hardware)}"
+        else:
+            _add_counted(total, run, price(run, count), machine)
     return total
+
+
+def kept_seconds(table: Table, scale: str) -> float | None:
+    """What the whole table takes at a scale, one run after the other: by its record, else as an
+    earlier plan of all of it counted; None if neither says."""
+    if recorded := _recorded(table.id, scale)[0]:
+        return sum(r["seconds"] * r["runs"] for r in recorded)
+    return kept_total(_table_file(table), scale)
+
+
+def keep_seconds(table: Table, scale: str, expected: Estimate) -> None:
+    """Keep what all runs of a table take for :func:`kept_seconds`, if all are known."""
+    if not expected.unknown:
+        keep_total(_table_file(table), scale, expected.total)
+
+
+def _table_file(table: Table) -> str:
+    return f"{table.id} {Path(table.file).read_text(encoding='utf-8')}"
+
+
+def _add_counted(total: Estimate, run: Run, found: Price, machine: Machine | None) -> None:
+    if found.work is None:
+        total.unknown[run.hash], total.why[run.hash] = total.rows[run.hash], found.why
+        return
+    where = machine or _this_machine()
+    seconds = found.seconds(where.at(str(run.config["trainer"].get("precision"))))
+    limit = (run.config.get("budget") or {}).get("seconds")
+    total.seconds[run.hash] = min(seconds, limit) if limit else seconds
+    total.source[run.hash] = f"counted, for {where.name}"
+    total.memory_gb[run.hash] = found.memory_gb
+
+
+def _this_machine() -> Machine:
+    from jumpbench.tables.price.machines import this_machine
+
+    return this_machine()
 
 
 def _expected(place: Place, steps: int | None, recorded: Sequence[dict[str, Any]]) -> float | None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, cast
 
 from jumpbench.errors import UserError
 from jumpbench.tables.judging.comparisons import (
@@ -77,12 +77,14 @@ class Cell:
     def has_number(self) -> bool:
         return self.status in ("measured", "fact", "partial")
 
-    def estimate(self, metric: Metric, exact: bool, rounding: float, place: str) -> Estimate:
+    def estimate(
+        self, metric: Metric, exact: bool, rounding: float, place: str, replicated: bool = False
+    ) -> Estimate:
         """What claims compare; nothing but a whole cell has a value.
 
         Its error is known without comparing seeds where it is exact, where all seeds stand on one
         of the metric's bounds, and where runs measured it. The stated spread of the verdict
-        (``seed_std``) is no part of it.
+        (``seed_std``) is no part of it. ``replicated``: the scale names its samples as replicates.
         """
         if self.status == "partial":
             return Estimate(None, lacking=f"not every seed has a number for {place}")
@@ -97,7 +99,23 @@ class Cell:
             error, df = at_bound
         elif self.run_error:
             error = self.run_error / math.sqrt(len(numbers))
-        return Estimate(self.measured, error, df, by_seed, rounding)
+        over = self._over_samples(metric) if replicated and not exact else None
+        return Estimate(self.measured, error, df, by_seed, rounding, over_samples=over)
+
+    def _over_samples(self, metric: Metric) -> float | None:
+        """Standard error of the mean over the samples of one run, None where it is not known.
+
+        A share p of n samples has sqrt(p (1 - p) / n), with one hit and one miss added: none of a
+        hundred is no certainty.
+        """
+        if not (n := self.n_samples) or self.measured is None:
+            return None
+        if metric.share and metric.bounds and None not in metric.bounds:
+            low, high = cast(tuple[float, float], metric.bounds)
+            hits = n * (self.measured - low) / (high - low)
+            p = (hits + 1) / (n + 2)
+            return (high - low) * math.sqrt(p * (1 - p) / n)
+        return self.std / math.sqrt(n) if metric.sample_std and self.std else None
 
 
 def uncertainty(

@@ -38,7 +38,9 @@ def evaluate(
     ``not_judged`` says why no claim of this table can be judged (overrides, a foreign file).
     """
     places = by_place(list(cells))
-    heads = table.scales[scale].heads if scale in table.scales else Heads()
+    chosen = table.scales.get(scale)
+    heads = chosen.heads if chosen else Heads()
+    replicates = chosen.replicates if chosen else ""
     exact_rows = {row.name for row in table.rows if row.exact}
 
     def measured(row: str, column: str, metric: str) -> Estimate:
@@ -48,7 +50,7 @@ def evaluate(
         if (cell := places.get((row, column, metric))) is None:
             return Estimate(None, lacking=f"no number for {place}")
         exact = row in exact_rows or table.metrics[metric].exact
-        return cell.estimate(table.metrics[metric], exact, rounding, place)
+        return cell.estimate(table.metrics[metric], exact, rounding, place, bool(replicates))
 
     results = []
     for claim in table.claims:
@@ -56,7 +58,7 @@ def evaluate(
         if claim.check is not None:
             detail = not_judged or unfit(table, claim, scale)
             if not detail:
-                holds, detail = decide(table, contrasts(table, claim, measured, heads))
+                holds, detail = decide(table, contrasts(table, claim, measured, heads), replicates)
             if holds is None and not not_judged and scale != "smoke":
                 points = direction(contrasts(table, claim, measured, heads))
         results.append(
@@ -78,7 +80,7 @@ def unfit(table: Table, claim: Claim, scale: str) -> str:
     return f"can be decided at {where}, not at {scale}"
 
 
-def decide(table: Table, tree: Tree) -> tuple[bool | None, str]:
+def decide(table: Table, tree: Tree, replicates: str = "") -> tuple[bool | None, str]:
     """Whether the claim holds, and the contrasts that decide it in words."""
     leaves = list(tree.leaves())
     decided = holm([leaf.p_value() for leaf in leaves], two_sided_level(table.sigmas))
@@ -88,16 +90,18 @@ def decide(table: Table, tree: Tree) -> tuple[bool | None, str]:
     holds = tree.fold(signs)
     if all(leaf.lacking for leaf in leaves):
         return None, f"open: none of its {len(leaves)} comparisons has all its numbers"
-    if all(leaf.is_of_one_seed for leaf in leaves):
+    of_one_seed = all(leaf.is_of_one_seed for leaf in leaves)
+    over = f" over {replicates}" if replicates and of_one_seed else ""
+    if of_one_seed and not over:
         return None, f"open: {leaves[0].unknown}; {COMMON_SEEDS} would show one"
     if holds:
         tightest = min(
             (leaf for leaf in leaves if signs[id(leaf)]), key=lambda leaf: abs(leaf.t() or 0.0)
         )
-        return True, f"holds, {len(leaves)} comparisons; tightest: {_words(tightest)}"
+        return True, f"holds{over}, {len(leaves)} comparisons; tightest: {_words(tightest)}"
     word = "open" if holds is None else "fails"
     deciding = [_words(leaf) for leaf in leaves if signs[id(leaf)] is holds]
-    return holds, _listed(f"{word} in {len(deciding)} of {len(leaves)}", deciding)
+    return holds, _listed(f"{word}{over} in {len(deciding)} of {len(leaves)}", deciding)
 
 
 def _words(leaf: Contrast) -> str:

@@ -78,7 +78,8 @@ def read(entry: GridCell, run: Run, records: Records) -> Reading:
     beside: dict[str, Any] = {}
     remark = None
     for key in ("perfect", "sample_std", "error"):
-        if (name := getattr(metric, key)) and name in metrics:
+        name = filled(getattr(metric, key) or "", entry.row, entry.column)
+        if name in metrics:
             further = _number(metrics[name])
             if further is None or not math.isfinite(further):
                 remark = f"{file}: '{name}' is not a finite number"
@@ -151,5 +152,10 @@ def _cell(table: Table, entry: GridCell, records: Records, compare: bool) -> Cel
 
 def source_name(metric: Metric, row: Row, column: Column) -> str:
     """Name of the metric in ``metrics.json``: ``source`` with row, column and variables put in."""
+    return filled(metric.source or metric.name, row, column)
+
+
+def filled(source: str, row: Row, column: Column) -> str:
+    """A name with row, column and their variables put in."""
     names: Mapping[str, Any] = {"row": row.name, "column": column.name, **column.vars, **row.vars}
-    return (metric.source or metric.name).format_map(names)
+    return source.format_map(names)

@@ -7,6 +7,9 @@ the seeds that all its cells have. Its spread is the standard deviation of these
 that spread over the root of their number n, and it is decided by Student's t with n - 1 degrees of
 freedom. This is right whatever the runs of a seed have in common. No spread is assumed, and one
 seed decides nothing but what is exact: an error within a run says nothing of the next training.
+A scale that names its replicates (test images, say) is about them alone, with the training as it
+is: there one seed will do. The errors of the means over samples are added in quadrature, as if each
+cell had samples of its own; images that are hard in one cell and in the other narrow a difference.
 """
 
 import math
@@ -34,7 +37,8 @@ class Estimate:
     that is known without comparing seeds, with ``df`` degrees of freedom: 0 of an exact number,
     that of the runs' samples where they give one, None otherwise. ``resolution`` is the rounding of
     the published number beside it, below which no spread is believed. ``value`` is None where there
-    is no whole number yet, and ``lacking`` says why.
+    is no whole number yet, and ``lacking`` says why. ``over_samples`` is the standard error of one
+    run's mean over the replicates that its scale names, None where it names none.
     """
 
     value: float | None
@@ -43,6 +47,7 @@ class Estimate:
     by_seed: Mapping[int, float] = field(default_factory=dict)
     resolution: float = 0.0
     lacking: str = ""
+    over_samples: float | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,9 @@ class Contrast:
         Satterthwaite, and stand alone where all seeds agree, if all cells have one.
         """
         if self.is_of_one_seed:
-            return None, math.inf
+            errors = [abs(w) * e.over_samples for w, e in self.terms if e.over_samples is not None]
+            replicated = len(errors) == sum(e.error != 0 for _, e in self.terms)
+            return (math.hypot(*errors) if replicated else None), math.inf
         known = [(abs(w) * e.error, e.df) for w, e in self.terms if w and e.error]
         degrees = min((df for _, df in known), default=math.inf)
         of_samples = sum(error for error, _ in known), degrees

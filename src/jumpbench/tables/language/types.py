@@ -35,6 +35,7 @@ class Metric:
     factor: Positive = 1.0  # what is measured is multiplied by it
     perfect: str | None = None  # run metric: what a perfect method would score at this sample size
     sample_std: str | None = None  # run metric printed as ±: the spread over test samples
+    share: bool = False  # of its samples, between its two bounds
     error: str | None = None  # run metric: the standard error of the number, measured by the run
     seed_std: Positive | None = None  # stated seed-to-seed spread, used while it is not measured
     tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # of the verdict, absolute
@@ -111,7 +112,9 @@ class Scale:
     ``compare``: it has the paper's setting, so that published numbers stand beside its own and
     get a verdict (the paper scale has it unless it says no). ``decides``: it is a setting of our
     own that decides claims. Claims may name it, the paper scale, medium, and where ``compare``
-    holds; smoke never. ``title``, ``about`` and ``heads`` name what it ran.
+    holds; smoke never. ``title``, ``about`` and ``heads`` name what it ran. ``replicates``: the
+    samples that its claims are about ("the 100 test images"), with the trained networks as they
+    are; their spread then decides where there is one seed.
     """
 
     name: ScaleName
@@ -121,6 +124,7 @@ class Scale:
     heads: Heads = Heads()
     compare: bool | None = None
     decides: bool | None = None
+    replicates: str = ""
     seeds: Annotated[int, Field(ge=1, le=1000)] = 1
     overrides: Words = ()
     rows: Mapping[str, Words] = field(default_factory=dict)

@@ -1,6 +1,7 @@
 """Runs as tasks of Ray: packed on the cores and GPUs of this machine, or of a cluster."""
 
 import contextlib
+import functools
 import logging
 import os
 import socket
@@ -19,6 +20,7 @@ from jumpbench.tables.launchers.pending import Failures, pending
 from jumpbench.tables.launchers.ray_tasks import Tasks
 from jumpbench.tables.launchers.watching import Watching
 from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.price.kept import gpu_memory_gb
 from jumpbench.tables.runs.children import STOP_SECONDS
 from jumpbench.tables.runs.interrupts import Interrupts
 from jumpbench.tables.runs.job import Outcome
@@ -131,7 +133,9 @@ class _Call:
         if self._failures.reached(run):
             return
         try:
-            function, options = self._tasks.by(Resources.of(run.config))
+            function, options = self._tasks.by(
+                Resources.of(run.config), functools.partial(gpu_memory_gb, run)
+            )
         except UserError as error:
             self._failures.refuse(run, str(error), type(error).__name__)
             return

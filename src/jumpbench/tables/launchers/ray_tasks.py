@@ -1,6 +1,7 @@
 """What tasks of Ray ask for, and what their workers do."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,13 @@ class Tasks:
         # A process that has used one GPU cannot change to another.
         self._on_gpus = ray.remote(max_calls=1)(_make())
 
-    def by(self, resources: Resources) -> tuple[Any, dict[str, Any]]:
+    def by(
+        self, resources: Resources, counted: Callable[[], float | None] = lambda: None
+    ) -> tuple[Any, dict[str, Any]]:
         """(the function that makes a run, its options).
+
+        ``counted`` says what GPU memory (GiB) the run needs, where it asks for no amount of it nor
+        for whole GPUs, and has one device.
 
         Raises:
             UserError: no machine has what it asks for, nor ever will.
@@ -36,25 +42,29 @@ class Tasks:
         options: dict[str, Any] = {"num_cpus": resources.cpus}
         if resources.memory_gb:
             options["memory"] = int(resources.memory_gb * 2**30)
-        if gpus := self._gpus(resources):
+        if gpus := self._gpus(resources, counted):
             options["num_gpus"] = gpus
         self._check(options)
         return self._on_gpus if gpus else self._on_cpus, options
 
-    def _gpus(self, resources: Resources) -> float:
+    def _gpus(self, resources: Resources, counted: Callable[[], float | None]) -> float:
         there = max((node.get("GPU", 0.0) for node in self._nodes), default=0.0)
         if resources.gpus == 0 or (resources.gpus is None and not there):
             return 0.0
-        if resources.gpu_memory_gb is None:
+        wanted = resources.gpu_memory_gb
+        if wanted is None and (resources.gpus is not None or resources.devices > 1):
             return float(resources.gpus or resources.devices)
+        if wanted is None and (wanted := counted()) is None:
+            return 1.0
         if self._gpu_memory is None:
             self._gpu_memory = _memory_of_a_gpu()
-        if resources.gpu_memory_gb > self._gpu_memory:
+        if resources.gpu_memory_gb is None:
+            wanted = min(wanted, self._gpu_memory)
+        if wanted > self._gpu_memory:
             raise UserError(
-                f"resources.gpu_memory_gb={resources.gpu_memory_gb:g}: a GPU here has "
-                f"{self._gpu_memory:.0f} GiB"
+                f"resources.gpu_memory_gb={wanted:g}: a GPU here has {self._gpu_memory:.0f} GiB"
             )
-        return math.ceil(1e4 * resources.gpu_memory_gb / self._gpu_memory) / 1e4
+        return math.ceil(1e4 * wanted / self._gpu_memory) / 1e4
 
     def _check(self, options: dict[str, Any]) -> None:
         if self._grows:

@@ -9,7 +9,6 @@ from jumpbench.tables.planning.constructors import find_own_modules, is_allowed,
 from jumpbench.tables.planning.signatures import arguments_of
 
 _FORMULA = re.compile(r"\$\{([\w.]+)\}")
-_SCHEDULE_KEYS = ("rate", "scheduler")
 _OURS = "jumpbench.methods.common.learning_rates."
 
 
@@ -30,15 +29,14 @@ def refuse_ignored_rates(
         if last != "lr":
             continue
         owner = _at(plain, above)
-        for name in _SCHEDULE_KEYS if isinstance(owner, Mapping) and optimizer in owner else ():
-            node = owner.get(name)
-            if isinstance(node, Mapping) and _sets_the_rate(str(node.get("_target_", ""))):
-                place = _written_at(config, [*above, name])
-                kind = str(node["_target_"]).rpartition(".")[2]
-                raise UserError(
-                    f"nothing reads {key}: {place} ({kind}) sets the rate of every step; set "
-                    f"{_alternatives(place, node)}, or {'.'.join([*above, name])}=null with it"
-                )
+        node = owner.get("scheduler") if isinstance(owner, Mapping) and optimizer in owner else None
+        if isinstance(node, Mapping) and _sets_the_rate(str(node.get("_target_", ""))):
+            path = [*above, "scheduler"]
+            place, kind = _written_at(config, path), str(node["_target_"]).rpartition(".")[2]
+            raise UserError(
+                f"nothing reads {key}: {place} ({kind}) sets the rate of every step; set "
+                f"{_alternatives(place, node)}, or {'.'.join(path)}=null with it"
+            )
 
 
 def _at(config: Any, path: Sequence[str]) -> Any:
@@ -64,7 +62,7 @@ def _sets_the_rate(target: str) -> bool:
 
 
 def _written_at(config: Mapping[str, Any], path: Sequence[str]) -> str:
-    """Where the node stands that a formula at ``path`` (``method.rate: ${rate}``) copies."""
+    """Where the node stands that a formula at ``path`` (``scheduler: ${scheduler}``) copies."""
     value = _at(config, path)
     formula = _FORMULA.fullmatch(value) if isinstance(value, str) else None
     return _written_at(config, formula[1].split(".")) if formula else ".".join(path)

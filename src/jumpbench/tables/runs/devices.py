@@ -29,10 +29,10 @@ def trainer_settings(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def data_settings(config: dict[str, Any]) -> dict[str, Any]:
-    """The DataModule's arguments: the global training batch is fixed, each process gets its part.
+    """The DataModule's arguments: each process gets its part of the global ``train_batch_size``.
 
     So does each of the batches whose gradients a step accumulates. Test batches are shared out
-    whole, so their size stays.
+    whole: ``batch_size`` stays.
 
     Raises:
         UserError: the devices, or what they accumulate, do not divide the batch.
@@ -40,7 +40,7 @@ def data_settings(config: dict[str, Any]) -> dict[str, Any]:
     settings = dict(config["data"] or {})
     if "fit" not in config["stages"]:
         return settings
-    if not (batch := settings.get("batch_size")):
+    if not (batch := settings.get("train_batch_size")):
         return settings
     world = world_size(config["trainer"])
     accumulated = int(config["trainer"].get("accumulate_grad_batches") or 1)
@@ -52,7 +52,7 @@ def data_settings(config: dict[str, Any]) -> dict[str, Any]:
             f"device{'s' * (world > 1)}{parts}; choose {keys} "
             "so that it divides the batch"
         )
-    settings["batch_size"] = batch // (world * accumulated)
+    settings["train_batch_size"] = batch // (world * accumulated)
     return settings
 
 

@@ -20,6 +20,7 @@ def bars(
     one. Without ``metrics`` those with a better direction are drawn, else all; at most six.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.patches import Patch
 
     panels, names = chosen_panels(filled, metrics, rows)
     if not panels:
@@ -35,7 +36,8 @@ def bars(
     )
     for axis, (metric, by_row) in zip(axes[:, 0], panels, strict=True):
         _panel(axis, filled, metric, by_row, names)
-    handles, labels = axes[0][0].get_legend_handles_labels()
+    handles = [Patch(color=colour) for colour in _colours(names)]
+    labels = [filled.row_head(row) for row in names]
     figure.legend(handles, labels, loc="outside right upper", fontsize=7, frameon=False)
     return figure
 
@@ -66,13 +68,18 @@ def _bars(filled: Filled, metric: str, rows: Sequence[str] | None) -> dict[str, 
     return by_row
 
 
-def _panel(
-    axis: Any, filled: Filled, metric: str, by_row: dict[str, dict[str, Cell]], names: Sequence[str]
-) -> None:
+def _colours(names: Sequence[str]) -> list[Any]:
+    """One for each row, the same in every panel."""
     from matplotlib import colormaps
 
     listed: Any = colormaps["tab20" if len(names) > 10 else "tab10"]
-    colours = listed.colors
+    return [listed.colors[i % len(listed.colors)] for i in range(len(names))]
+
+
+def _panel(
+    axis: Any, filled: Filled, metric: str, by_row: dict[str, dict[str, Cell]], names: Sequence[str]
+) -> None:
+    colours = _colours(names)
     columns = [c for c in filled.columns if any(c in cells for cells in by_row.values())]
     wide = 0.85 / len(names)
     numbers: list[float] = []
@@ -82,8 +89,7 @@ def _panel(
         heights = [cast(float, cell.measured) for cell in cells.values()]
         errors = [cell.std or cell.uncertainty or 0.0 for cell in cells.values()]
         axis.bar(
-            at, heights, wide, yerr=errors, label=filled.row_head(row),
-            color=colours[i % len(colours)],
+            at, heights, wide, yerr=errors, label=filled.row_head(row), color=colours[i],
             error_kw={"lw": 0.8, "capsize": 1.5, "ecolor": "0.35"},
         )  # fmt: skip
         numbers += heights

@@ -56,7 +56,7 @@ def test_codes_come_from_a_run(tmp_path):
     codes = torch.randint(3, (6, 4), dtype=torch.uint8)
     images = torch.zeros(6, 1, 4, 4, dtype=torch.uint8)
     torch.save({"train": codes, "test": codes, "images": images}, tmp_path / "samples.pt")
-    data = VqCodes(tmp_path, length=4, n_states=3, test_size=5, test_batch_size=5)
+    data = VqCodes(tmp_path, length=4, n_states=3, n_samples=5, batch_size=5)
     (shown,) = data.test_dataloader()
     assert torch.equal(shown["states"], codes[:5].long()) and shown["images"].shape == (5, 1, 4, 4)
     with pytest.raises(UserError, match=r"outside 0\.\.1"):

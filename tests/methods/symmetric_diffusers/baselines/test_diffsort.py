@@ -31,7 +31,7 @@ def method(**options):
 
 @pytest.mark.parametrize("options", [{}, {"hard_weight": 1.0, "comparators": bitonic}])
 def test_learns_to_sort_five_scalars(cpu_trainer, options):
-    data = SortScalars(5, batch_size=64, test_size=1000)
+    data = SortScalars(5, train_batch_size=64, n_samples=1000)
     run = cpu_trainer(max_steps=200)
     baseline = method(**options)
     run.fit(baseline, datamodule=data)
@@ -112,9 +112,9 @@ def test_first_right_looks_at_the_first_five_objects_only():
 
 
 def test_the_best_validated_weights_are_tested(tmp_path, cpu_trainer):
-    data = SortScalars(5, batch_size=64, test_size=200, valid_size=200)
+    data = SortScalars(5, train_batch_size=64, n_samples=200, valid_size=200)
     run = cpu_trainer(max_steps=60, val_check_interval=20, check_val_every_n_epoch=None)
-    baseline = method(rate=partial(torch.optim.lr_scheduler.StepLR, step_size=20, gamma=1.0))
+    baseline = method(scheduler=partial(torch.optim.lr_scheduler.StepLR, step_size=20, gamma=1.0))
     run.fit(baseline, datamodule=data)
     assert baseline.best_accuracy > 0.3
     best = {name: value.clone() for name, value in baseline._best_weights.items()}
@@ -142,7 +142,7 @@ class SaveInValidationEnd(Callback):
 
 def test_a_checkpoint_written_after_a_validation_knows_its_outcome(tmp_path, cpu_trainer):
     """Every later state is reached from it: no validation is forgotten by a kill and a resume."""
-    data = SortScalars(5, batch_size=16, test_size=20, valid_size=100)
+    data = SortScalars(5, train_batch_size=16, n_samples=20, valid_size=100)
     options = {"val_check_interval": 2, "check_val_every_n_epoch": None}
     whole = method()
     cpu_trainer(max_steps=8, callbacks=[SaveInValidationEnd(tmp_path)], **options).fit(
@@ -168,7 +168,7 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path, cpu_traine
         network = ObjectScores(ScalarEncoder(16), 16, layers=1, heads=2, feedforward=16)
         return DiffSort(network, 10.0, partial(torch.optim.AdamW, lr=1e-3), hard_weight=0.5)
 
-    data = partial(SortScalars, 4, batch_size=16)
+    data = partial(SortScalars, 4, train_batch_size=16)
     whole = make()
     cpu_trainer(max_steps=6).fit(whole, datamodule=data())
     first = cpu_trainer(max_steps=3)

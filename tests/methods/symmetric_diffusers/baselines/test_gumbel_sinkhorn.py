@@ -57,7 +57,7 @@ def test_learns_two_by_two(cpu_trainer):
     network = piece_rows(8, 2, hidden=8, kernel=3)
     adam = partial(torch.optim.Adam, lr=1e-2)
     baseline = GumbelSinkhorn(network, adam, n_samples=4, evaluation=ListEvaluation())
-    data = Corners(4, batch_size=50, test_size=500, test_batch_size=250)
+    data = Corners(4, train_batch_size=50, n_samples=500, batch_size=250)
     run = cpu_trainer(max_steps=80)
     run.test(baseline, datamodule=data, verbose=False)
     assert baseline.results["accuracy"] < 50  # chance is 4

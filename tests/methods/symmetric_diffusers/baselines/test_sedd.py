@@ -45,7 +45,7 @@ def test_learns_a_fixed_permutation(cpu_trainer):
     network = ScoreTransformer(5, 32, 2, 4, 64, 0.0, 16, positions=5)
     adam = partial(torch.optim.AdamW, lr=3e-3)
     method = Sedd(network, 5, adam, steps=32, evaluation=SequenceEvaluation())
-    data = FixedPermutation(5, batch_size=128, test_size=500, test_batch_size=250)
+    data = FixedPermutation(5, train_batch_size=128, n_samples=500, batch_size=250)
     run = cpu_trainer(max_steps=200, gradient_clip_val=1.0)
     run.test(method, datamodule=data, verbose=False)
     before = method.results

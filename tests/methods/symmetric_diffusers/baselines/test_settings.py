@@ -58,7 +58,12 @@ def test_jigsaws_use_the_nearest_length(experiment, table, pieces, n):
     assert method["hard_weight"] == wanted.get("loss weight", 0.0)
 
 
-FEW = ("trainer.max_steps=2", "trainer.accelerator=cpu", "data.test_size=8", "data.batch_size=4")
+FEW = (
+    "trainer.max_steps=2",
+    "trainer.accelerator=cpu",
+    "data.n_samples=8",
+    "data.train_batch_size=4",
+)
 SELECTED = ("data.generated=60", "data.held_out=20", "data.valid_size=8")
 SELECTED = (*SELECTED, "trainer.val_check_interval=1")
 SMALL = (
@@ -88,8 +93,8 @@ TRAINED = [
     ("tsp20", (*FEW, *GREEDY, "data.length=6", *GENERATED, "network.layers=2"), "gap_first"),
 ]
 SOLVED = [
-    ("tsp_two_opt", ("data.length=7", "data.test_files=[]", "data.test_size=8"), "gap_mean"),
-    ("tsp_held_karp", ("data.length=7", "data.test_files=[]", "data.test_size=8"), "gap"),
+    ("tsp_two_opt", ("data.length=7", "data.test_files=[]", "data.n_samples=8"), "gap_mean"),
+    ("tsp_held_karp", ("data.length=7", "data.test_files=[]", "data.n_samples=8"), "gap"),
 ]
 
 

@@ -19,7 +19,7 @@ from jumpbench.methods.symmetric_diffusers.baselines.tours import (
 
 
 def measure(cpu_trainer, solver, size=64):
-    data = TspData(8, train_size=1, test_size=size, test_batch_size=24)
+    data = TspData(8, train_size=1, n_samples=size, batch_size=24)
     method = TourSolver(solver, TourEvaluation())
     cpu_trainer().test(method, datamodule=data, verbose=False)
     return method.results

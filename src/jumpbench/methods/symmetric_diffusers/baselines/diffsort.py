@@ -45,14 +45,14 @@ class DiffSort(OrderingBaseline):
         network: nn.Module,
         steepness: float,
         optimizer: Callable[[Any], Optimizer],
-        rate: Callable[[Optimizer], LRScheduler] | None = None,
+        scheduler: Callable[[Optimizer], LRScheduler] | None = None,
         comparators: Callable[[int], Comparators] = odd_even,
         sigmoid: Callable[[Tensor], Tensor] = cauchy_sigmoid,
         hard_weight: float = 0.0,
         evaluation: Evaluation | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(network, optimizer, rate, evaluation, seed)
+        super().__init__(network, optimizer, scheduler, evaluation, seed)
         self._make = partial(
             SoftSortingNetwork, steepness=steepness, comparators=comparators, sigmoid=sigmoid
         )

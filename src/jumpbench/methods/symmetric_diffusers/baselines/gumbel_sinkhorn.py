@@ -35,14 +35,14 @@ class GumbelSinkhorn(OrderingBaseline):
         self,
         network: nn.Module,
         optimizer: Callable[[Any], Optimizer],
-        rate: Callable[[Optimizer], LRScheduler] | None = None,
+        scheduler: Callable[[Optimizer], LRScheduler] | None = None,
         temperature: float = 1.0,
         n_samples: int = 10,
         rounds: int = 20,
         evaluation: Evaluation | None = None,
         seed: int = 0,
     ) -> None:
-        super().__init__(network, optimizer, rate, evaluation, seed)
+        super().__init__(network, optimizer, scheduler, evaluation, seed)
         self.temperature, self.n_samples, self.rounds = temperature, n_samples, rounds
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:

@@ -33,13 +33,15 @@ class Sedd(ScoreTraining):
         network: nn.Module,
         n_states: int,
         optimizer: Callable[[Any], Optimizer],
-        rate: Callable[[Optimizer], LRScheduler] | None = None,
+        scheduler: Callable[[Optimizer], LRScheduler] | None = None,
         steps: int = 128,
         evaluation: Evaluation | None = None,
         seed: int = 0,
     ) -> None:
         process, schedule = UniformProcess(n_states), LogLinear()
-        super().__init__(network, process, optimizer, rate, schedule, steps, 0, evaluation, seed)
+        super().__init__(
+            network, process, optimizer, scheduler, schedule, steps, 0, evaluation, seed
+        )
 
     def clean_states(self, batch: Batch) -> Tensor:
         return apply(batch["order"], batch["objects"])

@@ -149,6 +149,15 @@ def _must_fit(override: Override, old: Any, when: str) -> None:
         raise UserError(f"{str(override.input_line)[:80]}: {what}")
 
 
+RENAMED = {
+    "n_samples": "data.n_samples", "n_test_batches": "data.n_samples",
+    "test_size": "data.n_samples", "test_batch_size": "data.batch_size",
+    "chains_per_batch": "data.batch_size", "samples_per_batch": "data.batch_size",
+    "rate": "scheduler", "compiler": "compile",
+}  # fmt: skip
+"""Keys of earlier versions, and what says the same today."""
+
+
 def _must_exist(config: DictConfig, key: str) -> None:
     """Raises :class:`UserError` with the nearest name if a key is not part of the configuration."""
     node: Any = config
@@ -160,6 +169,8 @@ def _must_exist(config: DictConfig, key: str) -> None:
                 raise UserError(
                     f"no key '{key}': {here} is not set here, so nothing lies beneath it"
                 )
+            if name in RENAMED:
+                raise UserError(f"no key '{here}': it is called {RENAMED[name]} now")
             known = [".".join([*names[:i], str(k)]) for k in {*node, *arguments}]
             raise UserError(f"{no_such('key', here, known)} (a new key is written +{key}=)")
         if not OmegaConf.is_config(node) or i == len(names) - 1:

@@ -1,0 +1,181 @@
+"""Trained models to draw from: a card beside weights in half precision, verified before loading.
+
+``models/PAPER/NAME.yaml`` is the card: what the model is, what trained it (code, steps, seconds,
+data and their licence), the checksum of ``NAME.safetensors``, the configuration of the method and
+of the data that it is tested on, and what that test measured: mean and deviation over several sets
+of draws. ``JUMPBENCH_MODELS`` names a further folder, or an address that holds the same files.
+"""
+
+import functools
+import hashlib
+import os
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from jumpbench.data.files import DOWNLOAD_TIMEOUT_SECONDS
+from jumpbench.errors import DataCorrupt, DataMissing, UserError
+from jumpbench.files import write_atomic
+from jumpbench.names import no_such
+from jumpbench.paths import cache_folder, checkout, named_folder
+
+if TYPE_CHECKING:
+    from jumpbench.methods.common.base import Method
+
+VARIABLE = "JUMPBENCH_MODELS"
+_FIELDS = ("title", "trained", "licence", "sha256", "method", "data", "expected")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A trained model.
+
+    Attributes:
+        name: ``PAPER/NAME``.
+        card: everything that is known of it, see the module.
+        weights: the file that holds them.
+    """
+
+    name: str
+    card: dict[str, Any] = field(repr=False)
+    weights: Path
+
+    @functools.cached_property
+    def method(self) -> "Method":
+        """The method with its weights, in float32 on the CPU, ready to sample.
+
+        Raises:
+            DataCorrupt: the weights are not those of the card.
+            UserError: they do not fit the method, or the card names what none may call.
+        """
+        from jumpbench.artifacts import read_weights
+
+        digest = hashlib.sha256(self.weights.read_bytes()).hexdigest()
+        if digest != self.card["sha256"]:
+            why = f"its checksum is {digest}, not that of its card"
+            raise DataCorrupt(f"{self.weights}: {why}; fetch it again")
+        method = self.untrained()
+        put(method, read_weights(self.weights), self.weights)
+        return method.eval()
+
+    def untrained(self) -> "Method":
+        from jumpbench.methods.common.base import Method
+        from jumpbench.tables.planning.gate import construct
+
+        method = construct(self.card["method"], "method")
+        if not isinstance(method, Method):
+            raise UserError(f"the card of {self.name} describes no method")
+        return method
+
+    def measure(self, seed: int) -> dict[str, float]:
+        """What the test of the card measures with draws of this seed."""
+        from lightning import Trainer
+
+        from jumpbench.tables.planning.gate import construct
+
+        self.method.seed = seed
+        trainer = Trainer(
+            accelerator="cpu", logger=False, enable_checkpointing=False,
+            enable_progress_bar=False, enable_model_summary=False,
+        )  # fmt: skip
+        trainer.test(self.method, construct(self.card["data"], "data"), verbose=False)
+        return dict(self.method.results)
+
+
+def put(method: "Method", weights: dict[str, Any], place: str | Path) -> None:
+    """Weights into a method; of a network beside its average, the average is in both.
+
+    Raises:
+        UserError: others are missing or there are too many.
+    """
+    full = dict(weights)
+    for name, value in weights.items():
+        full.setdefault(name.replace(".average.network.", ".network."), value)
+    try:
+        missing, unknown = method.load_state_dict(full, strict=False)
+    except RuntimeError as error:
+        raise UserError(f"{place}: {str(error).splitlines()[-1].strip()}") from None
+    lacking = [name for name in missing if not is_left_out(name)]
+    if lacking or unknown:
+        raise UserError(f"{place} does not fit its method: {(lacking + unknown)[0]}")
+
+
+def is_left_out(name: str) -> bool:
+    """Of a state dict: what only further training needs."""
+    return ".buffer." in name or name.endswith("_extra_state")
+
+
+def models() -> dict[str, Path]:
+    """The cards that lie on this machine, by name: those of ``JUMPBENCH_MODELS`` first."""
+    folders = [root for root in (_own_folder(), suite_folder()) if root is not None]
+    cards = {
+        f"{card.parent.name}/{card.stem}": card
+        for folder in reversed(folders)
+        for card in sorted(folder.glob("*/*.yaml"))
+    }
+    return dict(sorted(cards.items()))
+
+
+def load_model(name: str) -> Model:
+    """A trained model by name: ``load_model("sgdd/mnist-32").method`` is ready to sample.
+
+    Raises:
+        UserError: there is no such model, or its card lacks something.
+        DataMissing: it is not at the address.
+    """
+    known = models()
+    card = known.get(name) or _fetched(name)
+    if card is None:
+        raise no_such("model", name, known)
+    content = yaml.safe_load(card.read_text(encoding="utf-8"))
+    lacking = [key for key in _FIELDS if not isinstance(content, dict) or key not in content]
+    if lacking:
+        raise UserError(f"{card} is no card of a model: it lacks {', '.join(lacking)}")
+    return Model(name, content, card.with_suffix(".safetensors"))
+
+
+def suite_folder() -> Path | None:
+    return None if (root := checkout()) is None else root / "models"
+
+
+def _own_folder() -> Path | None:
+    own = os.environ.get(VARIABLE, "")
+    return None if not own or "://" in own else named_folder(VARIABLE, own)
+
+
+def _fetched(name: str) -> Path | None:
+    """The card of a model from an address, with its weights beside it in the user's cache."""
+    address = os.environ.get(VARIABLE, "")
+    if "://" not in address:
+        return None
+    cache = cache_folder("models")
+    if cache is None:
+        raise UserError(f"there is no folder to keep models in; set {VARIABLE} to one")
+    if not address.startswith(("https://", "http://", "file://")):
+        raise UserError(f"{VARIABLE}={address[:60]}: give a folder, or an address of the web")
+    kept = cache / hashlib.sha256(address.encode()).hexdigest()[:16]
+    for suffix in (".safetensors", ".yaml"):  # the card last: with it the model is there
+        file = kept / f"{name}{suffix}"
+        if file.is_file():
+            continue
+        source = f"{address.rstrip('/')}/{name}{suffix}"
+        try:
+            with urllib.request.urlopen(source, timeout=DOWNLOAD_TIMEOUT_SECONDS) as stream:
+                content = stream.read()
+        except (urllib.error.URLError, OSError, ValueError) as error:
+            raise DataMissing(f"{source}: {error}") from None
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(file, content)
+    return kept / f"{name}.yaml"
+
+
+def print_models() -> None:
+    """One line a model."""
+    for name in models():
+        model = load_model(name)
+        size = model.weights.stat().st_size / 1e6
+        print(f"{name}: {model.card['title']}; {size:.1f} MB, {model.card['licence']}")

@@ -1,0 +1,130 @@
+"""Counts of runs, kept in the user's cache between calls: reading one needs no torch."""
+
+import contextlib
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jumpbench.errors import DataMissing, UserError
+from jumpbench.files import write_atomic
+from jumpbench.paths import cache_folder
+from jumpbench.tables.planning.identity import DECIDING
+from jumpbench.tables.planning.plan import Run
+
+if TYPE_CHECKING:
+    from jumpbench.tables.price.machines import Machine
+
+_SUITE = ("tables", "cli")  # what no run's work depends on, but for what counts:
+_COUNTS = ("ledger.py", "repeated.py", "stand_ins.py", "passes.py")
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a run takes, or ``why`` that is not known. ``work``: see
+    :class:`~jumpbench.tables.price.ledger.Work`."""
+
+    work: Mapping[str, float] | None = None
+    steps: float = 0.0
+    memory_gb: float = 0.0
+    why: str = ""
+
+    def seconds(self, machine: "Machine") -> float:
+        assert self.work is not None
+        return machine.seconds(self.work) + self.steps * machine.steps + machine.runs
+
+
+def price(run: Run, count: bool = True) -> Price:
+    """The price of a run: as kept for its configuration (of whatever seed) and this code, else
+    counted, unless not to ``count``."""
+    path = _file(run)
+    if path is not None:
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            return Price(**json.loads(path.read_text(encoding="utf-8")))
+    if not count:
+        return Price(why="not counted yet")
+    found, lasts = _counted(run)
+    if path is not None and lasts:
+        with contextlib.suppress(OSError, UserError):
+            write_atomic(path, json.dumps(asdict(found)))
+    return found
+
+
+def gpu_memory_gb(run: Run) -> float | None:
+    """GPU memory that a run is taken to need, in GiB: what is counted, a third of it for what the
+    allocator loses, and one for the context of its process. None if it cannot be counted."""
+    found = price(run)
+    return None if found.work is None else 4 / 3 * found.memory_gb + 1.0
+
+
+def _counted(run: Run) -> tuple[Price, bool]:
+    """(the price, whether it stays that while the code does)."""
+    from jumpbench.tables.price.passes import count
+
+    try:
+        return Price(**asdict(count(run.placed()))), True
+    except DataMissing:
+        return Price(why="its data are missing"), False
+    except UserError as error:
+        return Price(why=str(error).splitlines()[0][:120]), False
+    except Exception as error:  # a method may do anything with values that are not there
+        line = (str(error).splitlines() or [""])[0]
+        return Price(why=f"{type(error).__name__}: {line[:100]}"), True
+
+
+def _file(run: Run) -> Path | None:
+    folder = cache_folder("prices")
+    return folder / f"{digest(run)}.json" if folder else None
+
+
+def digest(run: Run) -> str:
+    """Of what decides a run's work: its configuration without seeds and other runs, and the code.
+
+    Runs that differ in seeds alone have one price.
+    """
+    deciding = {key: _unseeded(run.config.get(key)) for key in DECIDING if key != "needs"}
+    text = json.dumps(deciding, sort_keys=True, default=str) + _code()
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _unseeded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _unseeded(v) for k, v in value.items() if k != "seed"}
+    if isinstance(value, list):
+        return [_unseeded(v) for v in value]
+    return "run:" if isinstance(value, str) and value.startswith("run:") else value
+
+
+@functools.cache
+def _code() -> str:
+    """Digest of the mathematics, data and methods, and of what counts."""
+    root, here = Path(__file__).resolve().parents[2], Path(__file__).resolve().parent
+    files = [f for f in root.rglob("*.py") if f.relative_to(root).parts[0] not in _SUITE]
+    found = hashlib.sha256()
+    for file in sorted([*files, *(here / name for name in _COUNTS)]):
+        found.update(file.read_bytes())
+    return found.hexdigest()
+
+
+def kept_total(table: str, scale: str) -> float | None:
+    """Seconds that :func:`keep_total` kept for the same table file and code."""
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        path = _total_file(table, scale)
+        kept = json.loads(path.read_text(encoding="utf-8"))  # type: ignore[union-attr]
+        return float(kept["seconds"])
+    return None
+
+
+def keep_total(table: str, scale: str, seconds: float) -> None:
+    if path := _total_file(table, scale):
+        with contextlib.suppress(OSError, UserError):
+            write_atomic(path, json.dumps({"seconds": seconds}))
+
+
+def _total_file(table: str, scale: str) -> Path | None:
+    named = hashlib.sha256(f"{table} {scale} {_code()}".encode()).hexdigest()[:16]
+    folder = cache_folder("prices")
+    return folder / f"table-{named}.json" if folder else None

@@ -1,0 +1,121 @@
+"""This machine's processor: seconds per unit of every kind of work, by doing a little of each."""
+
+import copy
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+from torch.utils.flop_counter import FlopCounterMode
+
+from jumpbench.tables.price.ledger import Ledger
+from jumpbench.tables.price.machines import Machine
+
+_ROWS, _WIDTH, _CHANNELS, _SIDE = 2048, 64, 64, 16  # what the networks here work on at a time
+_FAR = 2**22  # elements that no cache holds: what a training step comes back to later
+
+
+def measured(name: str) -> Machine:
+    """Time each kind of work."""
+    rows = torch.randn(_ROWS, _WIDTH, requires_grad=True)
+    images = torch.randn(8, _CHANNELS, _SIDE, _SIDE, requires_grad=True)
+    linear = nn.Linear(_WIDTH, 4 * _WIDTH)
+    convolution = nn.Conv2d(_CHANNELS, _CHANNELS, 3, padding=1)
+    n = _ROWS * _WIDTH
+    far, other, flat = torch.rand(_FAR), torch.rand(_FAR), torch.rand(n)
+    index, generator = torch.randint(n, (n,)), torch.Generator()
+    moved = _least(lambda: torch.add(far, other, out=other)) / (12 * _FAR)
+    operator = _operator()
+
+    def beyond(function: Callable[[], Any]) -> float:
+        return max(_least(function) - operator, 0.0) / n
+
+    return Machine(
+        name, _both_ways(linear, rows), moved, operator, _both_ways(convolution, images),
+        slow=beyond(lambda: torch.exp(flat)),
+        random=beyond(lambda: flat.exponential_(generator=generator)),
+        gathered=beyond(lambda: torch.gather(flat, 0, index)),
+        views=operator / 4, steps=_step(),
+    )  # fmt: skip
+
+
+def _both_ways(layer: nn.Module, x: Tensor) -> float:
+    """Seconds of a floating-point operation of a layer, forward and backward."""
+
+    def pass_through() -> None:
+        layer(x).sum().backward()
+
+    with FlopCounterMode(display=False) as counter:
+        pass_through()
+    return _least(pass_through) / counter.get_total_flops()
+
+
+def _least(function: Callable[[], Any], seconds: float = 0.1) -> float:
+    """Seconds of the quickest of many calls; on one thread this thread's own, whatever else runs."""
+    clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
+    function()
+    end, least, calls = clock() + seconds, float("inf"), 0
+    while calls < 10 or clock() < end:
+        began = clock()
+        function()
+        least, calls = min(least, clock() - began), calls + 1
+    return least
+
+
+def _operator() -> float:
+    """Of an operator on hardly any data: a training step of a transformer, per operator in it."""
+    layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+
+    def step(network: nn.Module, device: str) -> Callable[[], None]:
+        optimiser, x = torch.optim.Adam(network.parameters()), torch.zeros(2, 4, 16, device=device)
+
+        def take() -> None:
+            optimiser.zero_grad()
+            network(x).square().mean().backward()
+            optimiser.step()
+
+        return take
+
+    ledger = Ledger(60.0)
+    hollow = step(copy.deepcopy(layer).to("meta"), "meta")
+    hollow()
+    with ledger:
+        hollow()
+    seconds = _least(step(layer, "cpu"))
+    return seconds / (ledger.work.operators + ledger.work.views / 4)
+
+
+def _step() -> float:
+    """Of Lightning, for a training step that does nothing."""
+    from lightning import LightningModule, Trainer
+
+    class Idle(LightningModule):
+        def __init__(self) -> None:
+            super().__init__()
+            self.automatic_optimization = False
+            self.weight = nn.Parameter(torch.zeros(()))
+            self.times: list[float] = []
+
+        def training_step(self, batch: Any, index: int) -> None:
+            self.times.append(time.thread_time())
+            self.log("train/loss", 0.0)
+
+        def configure_optimizers(self) -> Any:
+            return torch.optim.SGD(self.parameters())
+
+    idle = Idle()
+    speaks = logging.getLogger("lightning.pytorch")
+    level = speaks.level
+    speaks.setLevel(logging.ERROR)
+    try:
+        trainer = Trainer(
+            accelerator="cpu", devices=1, max_epochs=1, logger=False, enable_progress_bar=False,
+            enable_checkpointing=False, enable_model_summary=False,
+        )  # fmt: skip
+        trainer.fit(idle, DataLoader(range(300), batch_size=None))
+    finally:
+        speaks.setLevel(level)
+    return min(b - a for a, b in zip(idle.times, idle.times[1:], strict=False))

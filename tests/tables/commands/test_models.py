@@ -1,0 +1,104 @@
+"""Models to draw from: written from a run, verified, loaded, and checked against their cards."""
+
+import pytest
+import torch
+import yaml
+
+import jumpbench as suite
+from jumpbench.cli.main import main
+from jumpbench.errors import DataCorrupt, DataMissing, UserError
+from jumpbench.tables.commands.model_cards import export
+from jumpbench.tables.commands.models import models, put
+
+ABOUT = {"title": "a walk", "licence": "none", "metrics": ["mean"], "changes": {"data.n": 5}}
+
+
+@pytest.fixture
+def walk(project, monkeypatch):
+    """The folder of models with one of a finished toy run, found by ``JUMPBENCH_MODELS``."""
+    assert main(["run", "experiment=toy/walk", "trainer.accelerator=cpu"]) == 0
+    folder = next((project / "outputs" / "runs" / "toy").glob("walk-*"))
+    root = project / "models"
+    export("toy/walk", str(folder), root=root, **ABOUT)
+    monkeypatch.setenv("JUMPBENCH_MODELS", str(root))
+    return root, suite.load_run(folder)
+
+
+def test_a_model_is_the_run_in_half_precision(walk, capsys):
+    _, run = walk
+    model = suite.load_model("toy/walk")
+    assert torch.equal(model.method.position, run.method.position.half().float())
+    assert model.card["data"]["n"] == 5 and model.card["parameters"] == 4
+    assert model.card["trained"]["run"] == run.folder.name
+    assert model.card["expected"]["mean"]["mean"] == float(
+        model.method.position.detach().double().sum()
+    )
+    assert "toy/walk" in models()
+    assert main(["models"]) == 0
+    assert "toy/walk: a walk; 0.0 MB, none" in capsys.readouterr().out
+
+
+def test_checking_draws_again_and_compares(walk, capsys):
+    root, _ = walk
+    assert main(["models", "check", "toy/walk"]) == 0
+    assert "as expected" in capsys.readouterr().out
+    card = root / "toy" / "walk.yaml"
+    content = yaml.safe_load(card.read_text())
+    mean = content["expected"]["mean"]["mean"]
+    for away, good in ((3.0, True), (40.0, False)):
+        content["expected"]["mean"] = {"mean": mean + away, "std": 1.0}
+        card.write_text(yaml.safe_dump(content))
+        assert main(["models", "check", "toy/walk"]) == (0 if good else 1)
+    assert "NOT as expected" in capsys.readouterr().out
+
+
+def test_weights_and_cards_of_others_are_verified(walk):
+    root, _ = walk
+    card, weights = root / "toy" / "walk.yaml", root / "toy" / "walk.safetensors"
+    content = yaml.safe_load(card.read_text())
+    for target in ("os.system", "torch.load"):
+        card.write_text(yaml.safe_dump(content | {"method": {"_target_": target}}))
+        with pytest.raises(UserError, match=target):
+            _ = suite.load_model("toy/walk").method
+    card.write_text(yaml.safe_dump({"title": "half a card"}))
+    with pytest.raises(UserError, match="lacks trained"):
+        suite.load_model("toy/walk")
+    card.write_text(yaml.safe_dump(content))
+    weights.write_bytes(weights.read_bytes()[:-1] + b"?")
+    with pytest.raises(DataCorrupt, match="checksum"):
+        _ = suite.load_model("toy/walk").method
+    with pytest.raises(UserError, match="no model 'toy/wolk'; did you mean 'toy/walk'"):
+        suite.load_model("toy/wolk")
+
+
+def test_models_come_from_an_address_once(walk, project, monkeypatch):
+    root, run = walk
+    monkeypatch.setenv("JUMPBENCH_CACHE", str(project / "cache"))
+    monkeypatch.setenv("JUMPBENCH_MODELS", root.as_uri())
+    first = suite.load_model("toy/walk").method
+    assert torch.equal(first.position, run.method.position.half().float())
+    (root / "toy" / "walk.yaml").unlink()
+    assert torch.equal(suite.load_model("toy/walk").method.position, first.position)
+    with pytest.raises(DataMissing, match="toy/other"):
+        suite.load_model("toy/other")
+
+
+def test_an_average_stands_for_its_network_and_nothing_else_may_lack():
+    class Both(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = torch.nn.Linear(2, 1)
+            self.average = torch.nn.ModuleDict({"network": torch.nn.Linear(2, 1)})
+
+    trained, method = Both(), torch.nn.ModuleDict({"part": Both()})
+    weights = {f"part.average.network.{k}": v for k, v in trained.network.state_dict().items()}
+    put(method, weights, "here")
+    assert torch.equal(method["part"].network.weight, trained.network.weight)
+    with pytest.raises(UserError, match="here does not fit"):
+        put(method, {k: v for k, v in weights.items() if "bias" in k}, "here")
+    with pytest.raises(UserError, match="here"):
+        put(method, weights | {"part.network.weight": torch.zeros(7)}, "here")
+
+
+def test_models_of_the_suite_pass_their_cards():
+    assert main(["models", "check"]) == 0
