@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import toys
+from forked import ForkedPopen
 
 HERE = Path(__file__).parent
 
@@ -32,7 +33,14 @@ def own_page(project, monkeypatch):
 
 
 @pytest.fixture
-def jumpbench(project):
+def forks(monkeypatch):
+    """Processes of jumpbench are forked from this one, with torch loaded. Some tests do without,
+    and start them as a shell does."""
+    monkeypatch.setattr(subprocess, "Popen", ForkedPopen)
+
+
+@pytest.fixture
+def jumpbench(project, forks):
     """Run the command line in a process of its own; returns the finished process."""
 
     def run(*arguments: str, check: int | None = None, timeout: float = 120):

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from jumpbench.cli.main import main
+from jumpbench.tables.runs import __main__ as one_run
 
 LIMIT_SECONDS = 30.0
 
@@ -70,6 +72,62 @@ def _ended(child: int, limit: float) -> int | None:
             os.waitpid(child, 0)
             return None
         time.sleep(0.005)
+
+
+class ForkedPopen(subprocess.Popen):
+    """``subprocess.Popen`` that forks this process where it would start another one of jumpbench,
+    or Lightning the other processes of a run: with torch loaded already, which takes seconds.
+
+    What the other processes get is what they would get: environment, output, session and the
+    system's reactions to signals; no open file besides.
+    """
+
+    def _execute_child(self, args, executable, preexec_fn, close_fds, pass_fds, cwd, env, *rest):
+        argv = self._argv_of_jumpbench(args)
+        if argv is None:
+            return super()._execute_child(
+                args, executable, preexec_fn, close_fds, pass_fds, cwd, env, *rest
+            )
+        reads, writes, tells = rest[3], rest[6], rest[8]  # the child's ends of its pipes
+        self.pid = os.fork()
+        if self.pid == 0:
+            status = 70
+            try:
+                if rest[-2]:  # start_new_session
+                    os.setsid()
+                for end, number in ((reads, 0), (writes, 1), (tells, 2)):
+                    if end != -1:
+                        os.dup2(end, number)
+                os.closerange(3, 4096)
+                sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+                sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                os.chdir(cwd or ".")
+                if env is not None:
+                    os.environ.clear()
+                    os.environ.update(env)
+                if preexec_fn is not None:
+                    preexec_fn()
+                sys.argv = argv
+                status = main(argv[1:]) if argv[0] == "jumpbench" else one_run.main()
+                sys.stdout.flush()
+            except BaseException:
+                status = 1
+                sys.excepthook(*sys.exc_info())
+            finally:
+                sys.stderr.flush()
+                os._exit(status)
+        self._child_created = True
+        self._close_pipe_fds(*rest[3:9])
+
+    @staticmethod
+    def _argv_of_jumpbench(args):
+        """The words of jumpbench's command; of a run that starts its others, its own."""
+        if args[0] == sys.executable and args[1] == "-m" and args[2].startswith("jumpbench"):
+            return list(args[2:])
+        repeated = args[0] == sys.executable and sys.argv[0] == "jumpbench.tables.runs"
+        return list(sys.argv) if repeated else None
 
 
 def obey_modes() -> None:

@@ -4,6 +4,7 @@ States are integer tensors of any shape; nothing is ever expanded over the value
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -57,12 +58,15 @@ class CountProcess(Process):
         return births - self.death_rate(x + 1), deaths - inverse
 
 
-def log_binomial(x: Tensor, count: Tensor, survival: Tensor, loss: Tensor) -> Tensor:
+def log_binomial(
+    x: Tensor, count: Tensor, survival: Tensor, loss: Tensor,
+    lgamma: Callable[[Tensor], Tensor] = torch.lgamma,
+) -> Tensor:  # fmt: skip
     """log P(Binomial(count, survival) = x) with loss = 1 - survival; float64, 0 log 0 = 0."""
     x, count = torch.broadcast_tensors(x.double(), count.double())
     possible = (x >= 0) & (x <= count)
     x = torch.where(possible, x, 0.0)
-    choose = torch.lgamma(count + 1) - torch.lgamma(x + 1) - torch.lgamma(count - x + 1)
+    choose = lgamma(count + 1) - lgamma(x + 1) - lgamma(count - x + 1)
     value = choose + torch.special.xlogy(x, survival) + torch.special.xlogy(count - x, loss)
     return torch.where(possible, value, -torch.inf)
 

@@ -5,26 +5,76 @@ import json
 import pytest
 
 from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.planning.grid import Selection, build
 
 TABLES = [table for table in available() if "smoke" in load(table).scales]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("table", TABLES)
-def test_the_smoke_scale_of_every_table(table, tmp_path, monkeypatch, capsys):
+def targets(node):
+    """Names of all that a configuration constructs."""
+    values = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    own = {node["_target_"]} if isinstance(node, dict) and "_target_" in node else set()
+    return own.union(*map(targets, values))
+
+
+def kinds(cell):
+    """What the runs of a cell and those that they need are made of: stages and constructed names,
+    not the numbers given to them."""
+    runs = [step.config for run in cell.runs for step in run.with_needs()]
+    return {(*config["stages"], *sorted(targets(config))) for config in runs}
+
+
+def covering(table):
+    """{column: rows} of cells that have every kind of run of a table at smoke scale."""
+    seen, chosen = set(), {}
+    cells = [cell for cell in build(load(table), Selection("smoke")) if cell.asked]
+    for cell in sorted(cells, key=lambda cell: -len(kinds(cell))):  # whole chains first
+        if not kinds(cell) <= seen or not chosen:
+            seen |= kinds(cell)
+            rows = chosen.setdefault(cell.column.name, [])
+            rows += [cell.row.name] * (cell.row.name not in rows)
+    assert seen == set().union(*map(kinds, cells))
+    return chosen
+
+
+def made(table, capsys, *chosen):
     from jumpbench.cli.main import main
 
-    monkeypatch.delenv("JUMPBENCH_DATA", raising=False)
-    monkeypatch.chdir(tmp_path)
-    status = main(["table", table, "scale=smoke", "trainer.accelerator=cpu"])
+    status = main(["table", table, "scale=smoke", "trainer.accelerator=cpu", *chosen])
     output = capsys.readouterr()
     assert status == 0, output.out[-2000:] + output.err[-2000:]
-    path = tmp_path / "outputs" / "tables" / table / "smoke" / "table.json"
+
+
+def check(table, folder):
+    path = folder / "outputs" / "tables" / table / "smoke" / "table.json"
     cells = json.loads(path.read_text())["cells"]
     statuses = {cell["status"] for cell in cells}  # what the scale leaves out is missing
     assert statuses & {"measured", "fact"}
     assert statuses <= {"measured", "fact", "cited", "missing"}
     assert all(cell["verdict"] is None for cell in cells), "a smoke scale judges nothing"
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.delenv("JUMPBENCH_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", TABLES)
+def test_every_kind_of_run_of_every_table_is_made_at_smoke_scale(table, elsewhere, capsys):
+    """One of each set of classes; rows that differ in numbers alone are the long test's."""
+    for column, rows in covering(table).items():
+        made(table, capsys, f"rows={','.join(rows)}", f"columns={column}")
+    check(table, elsewhere)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("table", TABLES)
+def test_the_smoke_scale_of_every_table(table, elsewhere, capsys):
+    made(table, capsys)
+    check(table, elsewhere)
 
 
 def test_every_table_has_a_smoke_scale():

@@ -111,7 +111,7 @@ def test_a_run_that_gets_no_memory_fails_its_own_cells(project):
     assert asked.items() <= statuses.items()
 
 
-def test_killed_for_memory_in_every_call_a_run_keeps_no_other_from_being_made(project):
+def test_killed_for_memory_in_every_call_a_run_keeps_no_other_from_being_made(project, forks):
     """SIGKILL while it draws, as from the kernel."""
     coin = project / "conf/experiment/toy/coin.yaml"
     coin.write_text(coin.read_text().replace("sleep: 0.0", "sleep: 0.0, doomed: 0.7"))

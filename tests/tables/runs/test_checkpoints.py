@@ -122,7 +122,9 @@ def test_checkpoints_by_time_take_a_twentieth_of_the_time_at_most(project, monke
     assert saved[0] == 1 and len(saved) <= 3
 
 
-def test_a_killed_training_is_stopped_at_its_step_and_loses_a_minute_at_most(project, capsys):
+def test_a_killed_training_is_stopped_at_its_step_and_loses_a_minute_at_most(
+    project, capsys, forks
+):
     """kill -9 behind the checkpoint that is due by time."""
     walk = project / "conf/experiment/toy/walk.yaml"
     walk.write_text(walk.read_text().replace("sleep: 0.0", "sleep: 0.1"))
@@ -238,7 +240,7 @@ def test_no_checkpoint_falls_between_accumulated_gradients(project, monkeypatch)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_asked_to_stop_training_saves_where_it_is(project, number):
+def test_asked_to_stop_training_saves_where_it_is(project, number, forks):
     walk = project / "conf/experiment/toy/walk.yaml"
     walk.write_text(walk.read_text().replace("sleep: 0.0", "sleep: 0.2"))
     slow = ["checkpoint_every=1000", "++trainer.log_every_n_steps=1"]

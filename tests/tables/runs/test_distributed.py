@@ -59,7 +59,7 @@ def to_the_parent(process, number):
 
 
 @pytest.fixture
-def walk(project):
+def walk(project, forks):
     """A run on two processes, slow enough to be met in the middle, and one like it undisturbed."""
     slow = [*MANY, "method.sleep=0.1", "checkpoint_every=1000", "++trainer.log_every_n_steps=1"]
     return project, plan_run("toy/walk", slow), slow
@@ -90,9 +90,9 @@ def undisturbed():
 @pytest.mark.parametrize(
     ("signalled", "number"),
     [
-        pytest.param(to_all, signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param(to_all, signal.SIGTERM, marks=pytest.mark.long),
-        pytest.param(to_the_parent, signal.SIGTERM, marks=pytest.mark.slow),
+        (to_all, signal.SIGINT),
+        (to_all, signal.SIGTERM),
+        (to_the_parent, signal.SIGTERM),
     ],
 )
 def test_asked_to_stop_all_processes_save_one_step_and_go_on_from_it(
@@ -114,7 +114,6 @@ def test_asked_to_stop_all_processes_save_one_step_and_go_on_from_it(
     assert found[1] == 20
 
 
-@pytest.mark.slow
 def test_killed_on_two_devices_a_run_goes_on_as_if_it_had_not_been(walk, undisturbed, monkeypatch):
     project, _, slow = walk
     often = [*slow, "checkpoint_every=3"]
@@ -128,15 +127,8 @@ def test_killed_on_two_devices_a_run_goes_on_as_if_it_had_not_been(walk, undistu
     assert found == undisturbed(run, often, project / "undisturbed", monkeypatch)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("DASBS probes", marks=pytest.mark.slow),
-        pytest.param("DNFS", marks=pytest.mark.long),
-        pytest.param("PCD", marks=pytest.mark.long),
-    ],
-)
-def test_what_a_process_has_for_itself_comes_back(name, project, monkeypatch):
+@pytest.mark.parametrize("name", ["DASBS probes", "DNFS", "PCD"])
+def test_what_a_process_has_for_itself_comes_back(name, project, forks):
     """Pairs, stored trajectories and chains of the second process; the first one dies at step 4."""
 
     def planned(step):
@@ -159,10 +151,8 @@ def test_what_a_process_has_for_itself_comes_back(name, project, monkeypatch):
     assert all(torch.equal(drawn[key], value) for key, value in tensors.items())
 
 
-@pytest.mark.parametrize(
-    "rank", [pytest.param(0, marks=pytest.mark.long), pytest.param(1, marks=pytest.mark.slow)]
-)
-def test_the_process_that_fails_says_why(project, capsys, monkeypatch, rank):
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_process_that_fails_says_why(project, forks, capsys, monkeypatch, rank):
     """The other one only loses it. A second attempt has an error of its own."""
     for words in ("not here", "not now"):
         monkeypatch.setenv("WORDS", words)

@@ -119,14 +119,14 @@ def test_no_training_of_the_tables_can_come_near():
     seen, largest = set(), 0.0
     for name in available():
         for scale in (table := load(name)).scales:
-            for cell in unique_runs(build(table, Selection(scale))):
+            for cell in unique_runs(build(table, Selection(scale, "1"))):  # seeds share rates
                 for run in cell.with_needs():
                     if "fit" in run.config["stages"] and run.hash not in seen:
                         seen.add(run.hash)
                         steps = int(run.config["trainer"].get("max_steps") or -1)
                         steps = UNKNOWN_STEPS if steps < 0 else steps
                         largest = max(largest, summed_rates(run.config["method"], steps))
-    assert len(seen) > 1000 and 50 < largest <= FACTOR / 1000
+    assert len(seen) > 800 and 50 < largest <= FACTOR / 1000
 
 
 def outcome(run):

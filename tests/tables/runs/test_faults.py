@@ -37,7 +37,7 @@ def cells(project, outputs="outputs"):
     return table_json(project, outputs=outputs)["cells"]
 
 
-def test_killed_at_any_moment_the_table_comes_out_the_same(project, monkeypatch):
+def test_killed_at_any_moment_the_table_comes_out_the_same(project, monkeypatch, forks):
     walk = project / "conf/experiment/toy/walk.yaml"
     walk.write_text(walk.read_text().replace("sleep: 0.0", "sleep: 0.05"))
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
@@ -67,7 +67,7 @@ def test_killed_at_any_moment_the_table_comes_out_the_same(project, monkeypatch)
     assert cells(project, "killed") == expected
 
 
-def test_two_calls_at_once_make_each_run_once(project):
+def test_two_calls_at_once_make_each_run_once(project, forks):
     coin = project / "conf/experiment/toy/coin.yaml"
     coin.write_text(coin.read_text().replace("sleep: 0.0", "sleep: 1.0"))
     both = [start(project, "table", "toy/coins", "scale=smoke", "rows=fair,biased") for _ in "ab"]
@@ -175,7 +175,7 @@ def test_an_interrupt_says_how_to_go_on(project):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_a_lock_dies_with_its_process(project):
+def test_a_lock_dies_with_its_process(project, forks):
     coin = project / "conf/experiment/toy/coin.yaml"
     coin.write_text(coin.read_text().replace("sleep: 0.0", "sleep: 60.0"))
     process = start(project, "run", "experiment=toy/coin")

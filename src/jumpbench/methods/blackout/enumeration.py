@@ -10,6 +10,7 @@ from jumpbench.processes.counts import log_binomial
 from jumpbench.processes.observation_times import ObservationTimes
 
 MAX_STATES = 4096
+_LGAMMA = torch.lgamma(torch.arange(MAX_STATES + 2, dtype=torch.float64))
 
 Steps = Callable[[Tensor, Tensor, float], Tensor]
 """Values x (S, D), expected losses y (S, D), revival -> laws of the next value (S, D, M + 1)."""
@@ -215,17 +216,22 @@ def corrector_steps(maximum: int, grid: ObservationTimes, size: float) -> Callab
     return at
 
 
+def _lgamma(n: Tensor) -> Tensor:
+    """log Gamma of integers, looked up: most of the time of a law of 256 levels otherwise."""
+    return _LGAMMA[n.long()]
+
+
 def _binomial_from(x: Tensor, count: Tensor, revival: float, maximum: int) -> Tensor:
     value = torch.arange(maximum + 1)
     r = torch.tensor(revival, dtype=torch.float64)
-    return log_binomial(value - x.unsqueeze(-1), count.unsqueeze(-1), r, 1 - r).exp()
+    return log_binomial(value - x.unsqueeze(-1), count.unsqueeze(-1), r, 1 - r, _lgamma).exp()
 
 
 def _poisson_from(x: Tensor, mean: Tensor, maximum: int) -> Tensor:
     """Law (..., M + 1) of min(x + Poisson(mean), M)."""
     mean = mean.unsqueeze(-1)
     births = torch.arange(maximum + 1, dtype=torch.float64) - x.unsqueeze(-1)
-    log = torch.special.xlogy(births, mean) - mean - torch.lgamma(births.clamp(min=0) + 1)
+    log = torch.special.xlogy(births, mean) - mean - _lgamma(births.clamp(min=0) + 1)
     law = torch.where(births >= 0, log.exp(), 0.0)
     law[..., -1] = 0.0
     law[..., -1] = 1 - law.sum(-1)

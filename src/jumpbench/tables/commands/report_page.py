@@ -26,9 +26,9 @@ from jumpbench.tables.commands.recordpictures import pictures_of
 from jumpbench.tables.language.spec import available, load, sweeps
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.views.console import console
-from jumpbench.tables.views.figures import Filled, draw, entries
+from jumpbench.tables.views.figures import Filled, entries
 from jumpbench.tables.views.layout import View
-from jumpbench.tables.views.smallpng import small_png
+from jumpbench.tables.views.pagebars import svg_bars
 from jumpbench.tables.views.webpage import Variant, to_page
 
 _RANK = ("paper setting", "own setting", "medium", "miniature", "smoke")
@@ -61,7 +61,7 @@ TOLD_SECONDS = 5.0
 def _told(names: Sequence[str]) -> Iterator[str]:
     """The tables, one after the other; how far they are, where no bar can say it."""
     count, last = f"{len(names)} table{'s'[: len(names) != 1]}", time.monotonic()
-    print(f"report: {count}; figures that are not yet drawn are drawn", file=sys.stderr, flush=True)
+    print(f"report: {count}", file=sys.stderr, flush=True)
     for done, name in enumerate(names):
         if time.monotonic() - last >= TOLD_SECONDS:
             last = time.monotonic()
@@ -119,10 +119,12 @@ def _variant(table: Table, label: str, file: Path, content: dict[str, Any]) -> V
     command = command_of(table, content)
     if own:
         return Variant(view, label, command, summary(view), _drawn(view, file), with_runs=True)
-    figures = pictures_of(file, content) or _figures_of_record(view, file)
+    figures, bars = pictures_of(file, content), ""
+    if not figures and table.figures is None:
+        bars = svg_bars(Filled(view.table, (), view.cells, view.scale_name))
     lacking = {entry.get("name") for entry in table.figures or ()} - set(figures)
     words = how_to_draw(table, content) if lacking and not content.get("pictures") else ""
-    return Variant(view, label, command, summary(view), figures, lacking=words)
+    return Variant(view, label, command, summary(view), figures, bars, lacking=words)
 
 
 def _drawn(view: View, file: Path) -> dict[str, Path]:
@@ -131,15 +133,6 @@ def _drawn(view: View, file: Path) -> dict[str, Path]:
     pictures = {path.stem: path for path in sorted((file.parent / "figures").glob("*.png"))}
     named = {name: pictures[name] for name in order if name in pictures}
     return named | pictures
-
-
-def _figures_of_record(view: View, file: Path) -> dict[str, Path]:
-    """Figures that can be drawn from the numbers alone; kept while the record is the same."""
-    stamp = hashlib.sha256(file.read_bytes()).hexdigest()
-    folder = outputs_root() / "report" / "figures" / view.table.id / view.scale_name
-    filled = Filled(view.table, (), view.cells, view.scale_name)
-    drawn = draw(filled, folder, [stamp], formats=[".png"], finish=small_png)
-    return {path.stem: path for path in drawn}
 
 
 def stamp() -> str:

@@ -22,13 +22,9 @@ def bars(
     import matplotlib.pyplot as plt
     from matplotlib.patches import Patch
 
-    directed = [m.name for m in filled.table.metrics.values() if m.better != "none"]
-    wanted = [*(metrics or directed or filled.table.metrics)]
-    panels = [(metric, by_row) for metric in wanted if (by_row := _bars(filled, metric, rows))]
+    panels, names = chosen_panels(filled, metrics, rows)
     if not panels:
         return None
-    panels = panels[:PANELS]
-    names = [row for row in rows or filled.rows if any(row in by_row for _, by_row in panels)]
     most = max(sum(map(len, by_row.values())) for _, by_row in panels)
     width = min(14.0, max(5.0, 1.6 + 0.14 * most))
     figure, axes = plt.subplots(
@@ -44,6 +40,21 @@ def bars(
     labels = [filled.row_head(row) for row in names]
     figure.legend(handles, labels, loc="outside right upper", fontsize=7, frameon=False)
     return figure
+
+
+def chosen_panels(
+    filled: Filled, metrics: Sequence[str] | None = None, rows: Sequence[str] | None = None
+) -> tuple[list[tuple[str, dict[str, dict[str, Cell]]]], list[str]]:
+    """The panels as (metric, {row: {column: cell}}), and the rows that are in any."""
+    directed = [m.name for m in filled.table.metrics.values() if m.better != "none"]
+    wanted = [*(metrics or directed or filled.table.metrics)]
+    panels = [(metric, by_row) for metric in wanted if (by_row := _bars(filled, metric, rows))]
+    panels = panels[:PANELS]
+    return panels, [row for row in rows or filled.rows if any(row in b for _, b in panels)]
+
+
+def is_logarithmic(numbers: Sequence[float]) -> bool:
+    return min(numbers) > 0 and max(numbers) > 200 * min(numbers)
 
 
 def _bars(filled: Filled, metric: str, rows: Sequence[str] | None) -> dict[str, dict[str, Cell]]:
@@ -89,7 +100,7 @@ def _panel(
     axis.set_xticks(range(len(columns)), [filled.column_head(c) for c in columns], fontsize=8)
     axis.set_ylabel(title(filled.table.metrics[metric]), fontsize=8)
     axis.tick_params(axis="y", labelsize=8)
-    if min(numbers) > 0 and max(numbers) > 200 * min(numbers):
+    if is_logarithmic(numbers):
         axis.set_yscale("log")
     axis.grid(axis="y", alpha=0.3)
     axis.set_axisbelow(True)

@@ -104,17 +104,9 @@ def functions(table: Table) -> list[tuple[str, Callable[..., Any], dict[str, Any
 FORMATS = (".png", ".pdf")
 
 
-def draw(
-    filled: Filled,
-    folder: Path,
-    runs: Sequence[str],
-    formats: Sequence[str] = FORMATS,
-    finish: Callable[[bytes], bytes] = bytes,
-    anew: bool = False,
-) -> list[Path]:
+def draw(filled: Filled, folder: Path, runs: Sequence[str], anew: bool = False) -> list[Path]:
     """Draw every figure of the table, or keep those on disk of the same ``runs`` (never ``anew``):
-    the paths of the first of the ``formats``. ``finish`` is what is done to each file before it is
-    written.
+    the paths of the pictures, beside each of which is a PDF.
 
     One without numbers yet is left out; one that cannot be drawn (a damaged ``samples.pt``) is
     told on standard error and left out.
@@ -127,20 +119,20 @@ def draw(
         return []
     with contextlib.suppress(UserError, AttributeError, KeyError, TypeError):
         before = read_json(stamp, "delete it")
-        own = {f"{entry.get('name', 'figure')}{formats[0]}" for entry in wanted}
+        own = {f"{entry.get('name', 'figure')}{FORMATS[0]}" for entry in wanted}
         paths = [folder / name for name in before["paths"] if name in own]
         same = before["runs"] == list(runs) and before["figures"] == wanted
         if (
             same
             and not anew
-            and all(p.with_suffix(suffix).is_file() for p in paths for suffix in formats)
+            and all(p.with_suffix(suffix).is_file() for p in paths for suffix in FORMATS)
         ):
             return paths
     paths, failed = [], False
     for name, function, arguments in functions(filled.table):
         try:
-            files = [folder / f"{name}{suffix}" for suffix in formats]
-            drawn = _drawn(filled, files, function, arguments, finish)
+            files = [folder / f"{name}{suffix}" for suffix in FORMATS]
+            drawn = _drawn(filled, files, function, arguments)
         except _DiskRefuses as error:
             raise error.cause from None
         except Exception as error:  # whatever a figure function or a damaged file raises
@@ -170,7 +162,6 @@ def _drawn(
     files: Sequence[Path],
     function: Callable[..., Any],
     arguments: dict[str, Any],
-    finish: Callable[[bytes], bytes],
 ) -> bool:
     """Whether there was something to draw."""
     import matplotlib
@@ -185,9 +176,8 @@ def _drawn(
         buffer = io.BytesIO()
         figure.savefig(buffer, format=file.suffix[1:], dpi=150, bbox_inches="tight")
         figure.set_layout_engine("none")  # places are found once for all files
-        content = finish(buffer.getvalue())
         try:
-            write_atomic(file, content)
+            write_atomic(file, buffer.getvalue())
         except UserError as error:
             raise _DiskRefuses(error) from None
     plt.close(figure)

@@ -16,6 +16,7 @@ from jumpbench.tables.runs.store import read_json, run_folder
 from jumpbench.tables.views import wording
 from jumpbench.tables.views.captions import caption
 from jumpbench.tables.views.embedded import embedded
+from jumpbench.tables.views.figures import BARS
 from jumpbench.tables.views.layout import Block, Text, View, blocks, inside
 from jumpbench.tables.views.runpictures import (
     first_cells,
@@ -39,6 +40,7 @@ class Variant:
     command: str
     summary: str = ""
     figures: Mapping[str, Path] = field(default_factory=dict)  # by their names
+    bars: str = ""  # SVG of the numbers, where no picture is kept
     with_runs: bool = False  # pictures of its runs, as far as they are here
     lacking: str = ""  # how to make the pictures that are not here
 
@@ -98,6 +100,8 @@ def _section(variants: Sequence[Variant]) -> dict[str, Any]:
 
 
 def _variant(variant: Variant) -> dict[str, Any]:
+    from markupsafe import Markup
+
     view = variant.view
     place = {id(cell): i for i, cell in enumerate(inside(view))}
     shown = [_block(block, place) for block in blocks(view)]
@@ -117,7 +121,8 @@ def _variant(variant: Variant) -> dict[str, Any]:
             {"caption": caption(view.table, name), "data": data}
             for name, path in variant.figures.items() if (data := embedded(path))
         ],
-        "lacking": variant.lacking,
+        "lacking": variant.lacking, "bars": Markup(variant.bars),
+        "bars_caption": caption(view.table, BARS["name"]),
         "content": _content(variant),
         **(_pictures(view) if variant.with_runs else {"curves": [], "samples": []}),
     }  # fmt: skip
@@ -157,7 +162,7 @@ def _content(variant: Variant) -> Any:
     view = variant.view
     runs = {value.run for cell in view.cells for value in cell.values}
     content = {
-        "cells": [_cell(variant, cell) for cell in inside(view)],
+        "cells": [_cell(view, cell) for cell in inside(view)],
         "runs": {run: origin for run in sorted(runs) if (origin := _run(run))},
         "made_by": wording.made_by(view), "command": variant.command,
     }  # fmt: skip
@@ -165,10 +170,11 @@ def _content(variant: Variant) -> Any:
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
 
 
-def _cell(variant: Variant, cell: Cell) -> dict[str, Any]:
+def _cell(view: View, cell: Cell) -> dict[str, Any]:
+    """What is said of a cell; what has no value is left out."""
     names = ("measured", "std", "uncertainty", "perfect", "n_seeds", "n_samples", "status",
             "verdict", "note")  # fmt: skip
-    view, metric = variant.view, variant.view.table.metrics.get(cell.metric)
+    metric = view.table.metrics.get(cell.metric)
     content: dict[str, Any] = {name: getattr(cell, name) for name in names}
     content |= {"row": view.row_head(cell.row), "column": view.column_head(cell.column)}
     content["metric"] = wording.title(metric) if metric else cell.metric
@@ -176,9 +182,8 @@ def _cell(variant: Variant, cell: Cell) -> dict[str, Any]:
         content |= {"paper": cell.paper, "paper_std": cell.paper_std}
     content["values"] = [{"seed": v.seed, "value": v.value, "run": v.run} for v in cell.values]
     if cell.asked:
-        place = shlex.join([f"rows={cell.row}", f"columns={cell.column}"])
-        content["command"] = f"{variant.command} {place}"
-    return content
+        content["place"] = shlex.join([f"rows={cell.row}", f"columns={cell.column}"])
+    return {name: value for name, value in content.items() if value not in (None, "")}
 
 
 def _run(run: str) -> dict[str, str]:

@@ -89,9 +89,9 @@ function detail(td) {
     add(dialog, "h3", "Made by");
     add(dialog, "p", content.made_by);
   }
-  if (made || cell.command) {
+  if (made || cell.place) {
     add(dialog, "p", made ? "Make it again:" : "Make it:");
-    add(dialog, "pre", cell.command || content.command);
+    add(dialog, "pre", cell.place ? `${content.command} ${cell.place}` : content.command);
   }
   dialog.showModal();
 }
@@ -102,6 +102,7 @@ function below() {  // what one jumps to stands below the header, which is talle
 }
 
 function wire() {
+  all("td[data-cell]").forEach(cell => { cell.tabIndex = 0; cell.setAttribute("role", "button"); });
   all("section").forEach(section => show(section, chosen[section.id]));
   search();
 }
