@@ -64,7 +64,8 @@ def export(
         "title": title,
         "trained": {
             "run": finished.folder.name, "steps": finished.config["trainer"]["max_steps"],
-            "commit": made["commit"], "machine": machine, "seconds": round(made["wall_seconds"]),
+            "commit": made["commit"], "machine": machine,
+            "seconds": round(finished.metrics.get("run/fit_seconds", made["wall_seconds"])),
         },
         "licence": licence,
         "parameters": sum(value.numel() for value in state.values()),

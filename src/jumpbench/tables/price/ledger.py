@@ -117,7 +117,7 @@ class Ledger(TorchDispatchMode):
         hollow = any(t.is_meta for t in tensors) or kind_of(name) == "random"
         if hollow or sum(t.numel() for t in tensors) > SMALL or (not tensors and name in _FILLED):
             if name in _ANSWERS:
-                return _ANSWERS[name](*args, **kwargs)
+                return _ANSWERS[name](*args, **kwargs)  # type: ignore[operator]
             args = _hollow(args)
             kwargs = {k: None if k == "generator" else _hollow(v) for k, v in kwargs.items()}
             if "device" in kwargs or not tensors:
@@ -145,7 +145,7 @@ class Ledger(TorchDispatchMode):
             return args[0]
         out = torch.empty_strided(made[0], made[1], dtype=made[2], device="meta")
         if is_true:
-            out.is_true = True
+            out.is_true = True  # type: ignore[attr-defined]
         return out
 
     def _done(self, func: Any, name: str, args: Any, kwargs: Any) -> tuple[Any, Work]:
@@ -158,7 +158,7 @@ class Ledger(TorchDispatchMode):
         if self.counting:
             self.work += work
         if name == "all" and isinstance(out, Tensor):
-            out.is_true = True
+            out.is_true = True  # type: ignore[attr-defined]
         return out, work
 
 

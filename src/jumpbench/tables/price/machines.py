@@ -103,7 +103,7 @@ def this_machine() -> Machine:
         return Machine(**json.loads((folder / name).read_text(encoding="utf-8")))  # type: ignore
     from jumpbench.tables.price.measured import measured
 
-    found = Machine(named, **measured())
+    found = Machine(named, **measured())  # type: ignore[arg-type]
     if folder is not None:
         with contextlib.suppress(OSError, UserError):
             write_atomic(folder / name, json.dumps(asdict(found)))

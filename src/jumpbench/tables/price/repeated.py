@@ -1,7 +1,7 @@
 """Modules that are called again and again with the same shapes are traced once."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
@@ -65,7 +65,7 @@ class _Calls:
         return self._replayed(traced, [*tensors, *weights])
 
     def _trace(
-        self, module: nn.Module, leaves: list[Any], spec: Any, weights: list[Tensor]
+        self, module: nn.Module, leaves: list[Any], spec: Any, weights: Sequence[Tensor]
     ) -> _Traced | None:
         inputs = [
             x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x
