@@ -119,7 +119,7 @@ def _step() -> float:
             accelerator="cpu", devices=1, max_epochs=1, logger=False, enable_progress_bar=False,
             enable_checkpointing=False, enable_model_summary=False,
         )  # fmt: skip
-        trainer.fit(idle, DataLoader([*range(300)], batch_size=None)  # type: ignore[arg-type])
+        trainer.fit(idle, DataLoader([*range(300)], batch_size=None))  # type: ignore[arg-type]
     finally:
         speaks.setLevel(level)
     return min(b - a for a, b in zip(idle.times, idle.times[1:], strict=False))

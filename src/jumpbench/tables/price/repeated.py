@@ -142,7 +142,7 @@ class _Replay(torch.autograd.Function):
 
 
 @contextlib.contextmanager
-def counting_saved(work: Work, weights: list[Tensor]) -> Iterator[None]:
+def counting_saved(work: Work, weights: Sequence[Tensor]) -> Iterator[None]:
     """Adds to ``work.saved`` the bytes that autograd keeps inside; weights do not count."""
     seen = {w.untyped_storage()._cdata for w in weights}
 
