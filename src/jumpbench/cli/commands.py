@@ -88,7 +88,7 @@ def _list(call: Call) -> int:
 
 def _plan(call: Call) -> int:
     tables, selection = _tables(call), _selection(call)
-    from jumpbench.tables.commands.preview import print_plan
+    from jumpbench.tables.commands.preview import print_plan, print_plans
     from jumpbench.tables.price.machines import gpu
 
     machine = gpu(call.keys["devices"]) if "devices" in call.keys else None
@@ -97,16 +97,10 @@ def _plan(call: Call) -> int:
 
         print_choice(tables, selection, seconds_of(call.keys["within"]), machine)
         return 0
-    planned = 0
-    for table in tables:
-        try:
-            print_plan(table, selection, machine, count=len(tables) == 1)
-            planned += 1
-        except UserError as error:
-            if len(tables) == 1:
-                raise
-            print(f"error: {table}: {printable(str(error))}", file=sys.stderr)
-    return 0 if planned == len(tables) else 1
+    if len(tables) > 1:
+        return 0 if print_plans(tables, selection, machine) else 1
+    print_plan(tables[0], selection, machine)
+    return 0
 
 
 def _experiments(call: Call) -> int:

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 
 import yaml
 
-from jumpbench.errors import UserError
+from jumpbench.errors import UserError, printable
 from jumpbench.paths import conf_dirs, experiment_names
 from jumpbench.tables.commands.overview import state_of
-from jumpbench.tables.commands.run_seconds import Estimate, estimate, keep_seconds
+from jumpbench.tables.commands.run_seconds import Estimate, duration, estimate, keep_seconds
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.language.types import Table
+from jumpbench.tables.planning.grid import GridCell, Selection, build, unique_runs
+from jumpbench.tables.planning.plan import Run
 from jumpbench.tables.price.kept import NOT_COUNTED
 from jumpbench.tables.price.machines import Machine
 from jumpbench.tables.views.console import console, words
@@ -47,40 +49,81 @@ def about(experiment: str) -> str:
     return ""
 
 
-def print_plan(
-    table_id: str, selection: Selection, machine: Machine | None = None, count: bool = True
-) -> None:
+def print_plan(table_id: str, selection: Selection, machine: Machine | None = None) -> None:
     """How many runs a table needs and is still to make, of which experiments, for how long.
+
+    What was not recorded is counted (:func:`~jumpbench.tables.commands.run_seconds.estimate`).
 
     Args:
         machine: that the runs are to be made on; None: this one.
-        count: count what runs take that were not recorded (see
-            :func:`~jumpbench.tables.commands.run_seconds.estimate`).
     """
     table = load(table_id)
-    grid = build(table, selection)
-    runs = unique_runs(grid)
-    each = [state_of(run)[0] for run in runs]
-    states = Counter(each)
-    missing = [run for run, state in zip(runs, each, strict=True) if state != "done"]
+    grid, runs, missing, states = _planned(table, selection)
     out = console()
     out.print(words(out, f"{table_id}, {selection.scale}", "bold"))
     for kind, times in Counter(f"{run.slug}/{run.name}" for run in missing).items():
         out.print(words(out, f"  {times:>4} x {kind}"), soft_wrap=True)
-    counted = ", ".join(f"{n} {state}" for state, n in states.items())
-    out.print(words(out, f"{len(runs)} runs: {counted}" if runs else "nothing to run"))
+    out.print(words(out, states))
     if missing:
         hashes = [run.hash for run in missing]
         expected = estimate(table_id, selection.scale, grid, hashes, machine)
-        if count and NOT_COUNTED in expected.why.values():
+        if NOT_COUNTED in expected.why.values():
             print("counting what has no record, some seconds a row ...", file=sys.stderr)
-            expected = estimate(table_id, selection.scale, grid, hashes, machine, count)
+            expected = estimate(table_id, selection.scale, grid, hashes, machine, count=True)
         whole = len(missing) == len(runs) and not (selection.is_part or selection.changes)
         if whole and machine is None:
             keep_seconds(table, selection.scale, expected)
         for line in expected.lines():
             out.print(words(out, f"  {line}", "dim"), soft_wrap=True)
         out.print(words(out, expected.sentence(), "dim"), soft_wrap=True)
+
+
+def print_plans(
+    tables: Sequence[str], selection: Selection, machine: Machine | None = None
+) -> bool:
+    """One line a table: its runs, and what those of them take that were recorded or counted.
+
+    Returns:
+        Whether all could be planned; what is wrong with one is told and does not stop the others.
+    """
+    out, planned, total = console(), True, Estimate()
+    for table_id in tables:
+        try:
+            grid, _, missing, states = _planned(load(table_id), selection)
+        except UserError as error:
+            print(f"error: {table_id}: {printable(str(error))}", file=sys.stderr)
+            planned = False
+            continue
+        hashes = [run.hash for run in missing]
+        expected = estimate(table_id, selection.scale, grid, hashes, machine)
+        total.add(expected)
+        parts = [f"{table_id}: {states}"]
+        if expected.seconds:
+            parts.append(f"about {duration(expected.total)} for {len(expected.seconds)} of them")
+        if expected.unknown:
+            rows = len(set(expected.unknown.values()))
+            parts.append(f"{rows} row{'s'[: rows > 1]} without a price")
+        out.print(words(out, "; ".join(parts)), soft_wrap=True)
+    if total.unknown:
+        line = f"jumpbench plan SLUG/TABLE scale={selection.scale} counts what has no price"
+        out.print(words(out, line, "dim"))
+    return planned
+
+
+def _planned(
+    table: Table, selection: Selection
+) -> tuple[list[GridCell], list[Run], list[Run], str]:
+    """Cells, runs, those that are still to be made, and how many are in which state."""
+    grid = build(table, selection)
+    runs = unique_runs(grid)
+    each = [state_of(run)[0] for run in runs]
+    missing = [run for run, state in zip(runs, each, strict=True) if state != "done"]
+    counted = ", ".join(f"{n} {state}" for state, n in Counter(each).items())
+    return grid, runs, missing, _states(len(runs), counted)
+
+
+def _states(count: int, counted: str) -> str:
+    return f"{count} run{'s'[: count > 1]}: {counted}" if count else "nothing to run"
 
 
 def announcement(tables: Sequence[str], selection: Selection) -> str:

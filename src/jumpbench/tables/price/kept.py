@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _SUITE = ("tables", "cli")  # what no run's work depends on, but for what counts:
 _COUNTS = ("ledger.py", "repeated.py", "stand_ins.py", "passes.py")
-NOT_COUNTED = "not counted yet (jumpbench plan counts one table)"
+NOT_COUNTED = "not counted yet"
 _OF_ONE = ("seed", "needs")  # of one run, not of its work
 
 
