@@ -43,6 +43,11 @@ def test_work_grows_with_steps_and_with_what_a_step_does():
     assert seldom < flops("trainer.max_steps=200", "method.controller.refresh_every=2")
 
 
+def test_a_fused_optimiser_is_counted_without_its_device():
+    found = kept.price(plan_run("symmetric_diffusers/fixed_permutation", ("data.length=5",)))
+    assert not found.why and found.work["flops"] > 0
+
+
 def test_seconds_of_a_gpu_are_those_of_its_peak_or_of_its_operators():
     full, half = gpu("8xH100"), gpu("H100").at("bf16-mixed")
     nothing = dict.fromkeys(("bytes", "slow", "random", "gathered", "views", "convolved"), 0.0)
