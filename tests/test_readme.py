@@ -42,6 +42,16 @@ def test_the_printed_table_is_the_recorded_one():
     assert compared == 6
 
 
+def test_the_first_example_draws_a_digit(capsys):
+    example = blocks(README, "python")[0]
+    assert "load_model" in example
+    scope = {}
+    exec(compile(example, README, "exec"), scope)
+    assert scope["digits"].shape == (16, 1, 16, 16)
+    printed = capsys.readouterr().out.rstrip("\n").split("\n")
+    assert {len(line) for line in printed} == {16} and set("".join(printed)) == set(" #")
+
+
 def test_the_cell_that_the_guide_explains_is_a_recorded_one():
     (cell,) = blocks("docs/reading-a-cell.md", "text")
     assert f" {cell.strip()} " in text_of("reproduce/sgdd/RESULTS.md")
