@@ -132,7 +132,7 @@ def test_a_record_without_pictures_says_how_to_make_them(project, drawn, monkeyp
     line = "No picture is recorded; `reproduce/run_table.sh toy/coins scale=smoke` draws them into"
     assert line in (project / "reproduce/toy/RESULTS.md").read_text()
     page = fresh_page(project, monkeypatch)
-    assert line in page and "data:image/png" not in page
+    assert line.replace("`", "") in page and "data:image/png" not in page
 
 
 def test_a_table_without_figures_records_its_samples(project, drawn, monkeypatch):

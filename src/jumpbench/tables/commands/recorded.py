@@ -119,10 +119,10 @@ def command_of(table: Table, content: dict[str, Any]) -> str:
     return shlex.join([*words, *content.get("overrides", ())])
 
 
-def how_to_draw(table: Table, content: dict[str, Any]) -> str:
-    """What a record without pictures says."""
-    folder = f"outputs/tables/{table.id}/{content['scale']}/figures"
-    return f"No picture is recorded; `{command_of(table, content)}` draws them into `{folder}`."
+def how_to_draw(table: Table, content: dict[str, Any], mark: str = "`") -> str:
+    """What a record without pictures says; ``mark`` stands around commands and files."""
+    folder = f"{mark}outputs/tables/{table.id}/{content['scale']}/figures{mark}"
+    return f"No picture is recorded; {mark}{command_of(table, content)}{mark} draws them into {folder}."
 
 
 def summary(view: View) -> str:

@@ -123,7 +123,7 @@ def _variant(table: Table, label: str, file: Path, content: dict[str, Any]) -> V
     if not figures and table.figures is None:
         bars = svg_bars(Filled(view.table, (), view.cells, view.scale_name))
     lacking = {entry.get("name") for entry in table.figures or ()} - set(figures)
-    words = how_to_draw(table, content) if lacking and not content.get("pictures") else ""
+    words = how_to_draw(table, content, "") if lacking and not content.get("pictures") else ""
     return Variant(view, label, command, summary(view), figures, bars, lacking=words)
 
 
