@@ -122,7 +122,8 @@ def command_of(table: Table, content: dict[str, Any]) -> str:
 def how_to_draw(table: Table, content: dict[str, Any], mark: str = "`") -> str:
     """What a record without pictures says; ``mark`` stands around commands and files."""
     folder = f"{mark}outputs/tables/{table.id}/{content['scale']}/figures{mark}"
-    return f"No picture is recorded; {mark}{command_of(table, content)}{mark} draws them into {folder}."
+    command = f"{mark}{command_of(table, content)}{mark}"
+    return f"No picture is recorded; {command} draws them into {folder}."
 
 
 def summary(view: View) -> str:
