@@ -75,12 +75,13 @@ def build(table: Table, selection: Selection) -> list[GridCell]:
     """
     scale = scale_of(table, selection.scale)
     rows, columns = chosen(table, selection)
-    grid = []
+    grid: list[GridCell] = []
+    made: dict[tuple[str, str], tuple[Run, ...]] = {}
     for row, column, metric in table.cells():
         if row.name in rows and column.name in columns:
             default = row.seeds or scale.seeds
             wanted = seeds(selection.seeds, default)
-            grid.append(_filled(table, scale, row, column, metric, selection, wanted))
+            grid.append(_filled(table, scale, row, column, metric, selection, wanted, made))
     places = {(cell.row.name, cell.column.name): cell for cell in grid if cell.runs}
     calls = [partial(_call, table, scale, cell.row, cell.column) for cell in places.values()]
     refuse_unread(selection.overrides, calls)
@@ -98,12 +99,13 @@ def whole(table: Table, selection: Selection, further_seeds: Iterable[int] = ())
     """
     scale = scale_of(table, selection.scale)
     everything = replace(selection, rows=None, columns=None)
-    grid = []
+    grid: list[GridCell] = []
+    made: dict[tuple[str, str], tuple[Run, ...]] = {}
     for row, column, metric in table.cells():
         default = row.seeds or scale.seeds
         wanted = {*range(default), *seeds(selection.seeds, default), *further_seeds}
         try:
-            cell = _filled(table, scale, row, column, metric, everything, sorted(wanted))
+            cell = _filled(table, scale, row, column, metric, everything, sorted(wanted), made)
         except UserError:
             if not selection.overrides:
                 raise
@@ -142,7 +144,7 @@ def chosen(table: Table, selection: Selection) -> tuple[list[str], list[str]]:
 
 def _filled(
     table: Table, scale: Scale, row: Row, column: Column, metric: Metric,
-    selection: Selection, wanted: Sequence[int],
+    selection: Selection, wanted: Sequence[int], made: dict[tuple[str, str], tuple[Run, ...]],
 ) -> GridCell:  # fmt: skip
     if row.cited:
         return GridCell(row, column, metric)
@@ -150,8 +152,10 @@ def _filled(
     if any(_left_out(one.name, names) for one, names in only):
         why = f"not part of the {scale.name} scale"
         return GridCell(row, column, metric, missing_because=why)
-    runs = tuple(_run(table, scale, row, column, selection, seed) for seed in wanted)
-    return GridCell(row, column, metric, runs, True, expected=row.seeds or scale.seeds)
+    place = row.name, column.name  # whose metrics are all of the same runs
+    if place not in made:
+        made[place] = _runs(table, scale, row, column, selection, wanted)
+    return GridCell(row, column, metric, made[place], True, expected=row.seeds or scale.seeds)
 
 
 def seeds(text: str | None, default: int) -> Sequence[int]:
@@ -187,11 +191,12 @@ def _left_out(name: str, only: tuple[str, ...] | None) -> bool:
     return only is not None and name not in only
 
 
-def _run(
-    table: Table, scale: Scale, row: Row, column: Column, selection: Selection, seed: int
-) -> Run:
+def _runs(
+    table: Table, scale: Scale, row: Row, column: Column, selection: Selection, seeds: Sequence[int]
+) -> tuple[Run, ...]:
     try:
-        return plan_run(*_call(table, scale, row, column, selection.overrides), seed)
+        call = _call(table, scale, row, column, selection.overrides)
+        return tuple(plan_run(*call, seed) for seed in seeds)
     except UserError as error:
         raise UserError(f"row '{row.name}', column '{column.name}': {error}") from None
 
