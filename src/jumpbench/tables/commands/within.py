@@ -1,6 +1,7 @@
 """``jumpbench plan TABLES within=8h``: which tables decide most of what is open in a given time."""
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -108,5 +109,6 @@ def _candidates(
             continue
         grid = build(table, selection)
         runs = [run.hash for run in unique_runs(grid) if state_of(run)[0] != "done"]
+        print(f"pricing {table_id}, up to a minute for each kind of run ...", file=sys.stderr)
         cost = estimate(table_id, selection.scale, grid, runs, machine, count=True)
         yield Candidate(table_id, claims, cost)
