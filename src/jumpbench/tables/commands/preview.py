@@ -68,7 +68,8 @@ def print_plan(table_id: str, selection: Selection, machine: Machine | None = No
         hashes = [run.hash for run in missing]
         expected = estimate(table_id, selection.scale, grid, hashes, machine)
         if NOT_COUNTED in expected.why.values():
-            print("counting what has no record, up to a minute for each kind of run ...", file=sys.stderr)
+            line = "counting what has no record, up to a minute for each kind of run ..."
+            print(line, file=sys.stderr)
             expected = estimate(table_id, selection.scale, grid, hashes, machine, count=True)
         whole = len(missing) == len(runs) and not (selection.is_part or selection.changes)
         if whole and machine is None:
