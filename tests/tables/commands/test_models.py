@@ -6,6 +6,7 @@ import yaml
 
 import jumpbench as suite
 from jumpbench.cli.main import main
+from jumpbench.data.catalog import datasets
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.tables.commands.model_cards import export
 from jumpbench.tables.commands.models import models, put
@@ -100,5 +101,6 @@ def test_an_average_stands_for_its_network_and_nothing_else_may_lack():
         put(method, weights | {"part.network.weight": torch.zeros(7)}, "here")
 
 
+@pytest.mark.skipif(not datasets()["mnist"].present(), reason="MNIST is not here")
 def test_models_of_the_suite_pass_their_cards():
     assert main(["models", "check"]) == 0

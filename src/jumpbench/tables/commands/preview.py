@@ -11,7 +11,7 @@ import yaml
 from jumpbench.errors import UserError, printable
 from jumpbench.paths import conf_dirs, experiment_names
 from jumpbench.tables.commands.overview import state_of
-from jumpbench.tables.commands.run_seconds import Estimate, duration, estimate, keep_seconds
+from jumpbench.tables.commands.run_seconds import Estimate, estimate, keep_seconds
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.grid import GridCell, Selection, build, unique_runs
@@ -98,13 +98,8 @@ def print_plans(
         hashes = [run.hash for run in missing]
         expected = estimate(table_id, selection.scale, grid, hashes, machine)
         total.add(expected)
-        parts = [f"{table_id}: {states}"]
-        if expected.seconds:
-            parts.append(f"about {duration(expected.total)} for {len(expected.seconds)} of them")
-        if expected.unknown:
-            rows = len(set(expected.unknown.values()))
-            parts.append(f"{rows} row{'s'[: rows > 1]} without a price")
-        out.print(words(out, "; ".join(parts)), soft_wrap=True)
+        line = "; ".join(filter(None, [f"{table_id}: {states}", expected.sentence()]))
+        out.print(words(out, line), soft_wrap=True)
     if total.unknown:
         line = f"jumpbench plan SLUG/TABLE scale={selection.scale} counts what has no price"
         out.print(words(out, line, "dim"))
