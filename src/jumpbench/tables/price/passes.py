@@ -35,7 +35,7 @@ class Count:
 
     work: dict[str, float]
     steps: float
-    memory_gb: float
+    memory: dict[str, float]  # GiB, by what holds it
 
 
 def count(config: dict[str, Any], seconds: float = SECONDS) -> Count:
@@ -62,7 +62,7 @@ def count(config: dict[str, Any], seconds: float = SECONDS) -> Count:
                 if data is not None:
                     batch = data.on_after_batch_transfer(batch, 0)
                 trace.fit(batch, length) if stage == "fit" else trace.test(batch, length)
-    return Count(asdict(trace.total), trace.steps, trace.memory() / GIB)
+    return Count(asdict(trace.total), trace.steps, trace.memory())
 
 
 def _unfused(node: Any) -> Any:
@@ -193,16 +193,20 @@ class _Trace:
 
     # Memory
 
-    def memory(self) -> float:
-        """Bytes: weights, gradients, states of optimisers, what the backward pass needs (of one of
-        the batches that a step accumulates), and the largest operator's tensors."""
-        weights = sum(map(_bytes, (*self.method.parameters(), *self.method.buffers())))
+    def memory(self) -> dict[str, float]:
+        """GiB of the weights (buffers with them), their gradients, the states of optimisers, and
+        what the backward pass needs (of one of the batches that a step accumulates) with the
+        largest operator's tensors."""
         trained = [p for o in self.optimisers for g in o.param_groups for p in g["params"]]
         states = [s.values() for o in self.optimisers for s in o.state.values()]
-        kept = sum(_bytes(x) for values in states for x in values if isinstance(x, Tensor))
         parts = int(self.settings.get("accumulate_grad_batches") or 1)
-        activations = self.saved / parts + self.ledger.largest
-        return weights + sum(map(_bytes, trained)) + kept + activations
+        found = {
+            "weights": sum(map(_bytes, (*self.method.parameters(), *self.method.buffers()))),
+            "gradients": sum(map(_bytes, trained)),
+            "optimiser": sum(_bytes(x) for s in states for x in s if isinstance(x, Tensor)),
+            "activations": self.saved / parts + self.ledger.largest,
+        }
+        return {name: size / GIB for name, size in found.items()}
 
 
 def _bytes(x: Tensor) -> float:
