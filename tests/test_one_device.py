@@ -94,22 +94,25 @@ class Optimizer:
     step = zero_grad
 
 
-def train(method, batch):
+def train(method, batch, asked):
     found = method.configure_optimizers()
     several = isinstance(found, list | tuple) and len(found) > 1
     method.optimizers = lambda: [Optimizer()] * len(found) if several else Optimizer()
     method.manual_backward = lambda loss: None
     method.on_fit_start()
     for step in range(STEPS):
+        if step == 1:  # the first step may look at what it is given
+            asked.clear()
         method.trainer.global_step = step
         with torch.autocast("cuda", torch.bfloat16, enabled=step % 2 == 1):
             loss = method.training_step(batch, step)
         assert loss is None or loss.device.type == "cuda"
 
 
-def evaluate(method, batch):
+def evaluate(method, batch, asked):
     with torch.no_grad():
         method.on_test_start()
+        asked.clear()
         drawn = method.draw(batch, method.test_generator(0))
     for draws in drawn.values() if isinstance(drawn, dict) else [drawn]:
         assert draws.samples.device.type == "cuda"
@@ -141,13 +144,14 @@ def test_every_tensor_is_on_the_gpu(run, monkeypatch):
         data.setup(stage)
         method.setup(stage)
         batches[stage] = next(iter(loaders[stage]()))
-    with fake_gpu():
+    with fake_gpu() as asked:
         method.to("cuda")
         for stage, batch in batches.items():
             method.train(stage == "fit")
             trainer.training, trainer.testing = stage == "fit", stage == "test"
             batch = data.on_after_batch_transfer(move_data_to_device(batch, "cuda"), 0)
-            {"fit": train, "test": evaluate}[stage](method, batch)
+            {"fit": train, "test": evaluate}[stage](method, batch, asked)
+            print("ASKED", stage, __import__("collections").Counter(asked))
 
 
 def test_a_tensor_on_the_wrong_device_is_found():

@@ -18,13 +18,13 @@ from torch._functorch.aot_autograd import aot_module_simplified, make_boxed_func
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-import jumpbench.networks
 from jumpbench.errors import DataMissing
 from jumpbench.networks.count_perceptron import CountPerceptron
 from jumpbench.networks.free_energy import FreeEnergy
 from jumpbench.networks.object_encoders import IntegerEncoder, NumberEncoder, PointFeatures
 from jumpbench.networks.object_scores import number_convolutions, piece_convolutions
 from jumpbench.paths import conf_dirs
+from jumpbench.tables.commands.gpu_agreement import first_calls
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection, build
 from jumpbench.tables.planning.plan import plan_run
@@ -86,35 +86,9 @@ GIVEN = {  # what no run of the smoke scale has
 }
 
 
-class Calls(dict):
-    """The first call of each network inside, as {network: (arguments, keywords)}."""
-
-    def __enter__(self):
-        original, inside = nn.Module.__call__, []
-
-        def call(module, *args, **kwargs):
-            ours = type(module).__module__.startswith(jumpbench.networks.__name__)
-            if not ours:
-                return original(module, *args, **kwargs)
-            if not inside:
-                self.setdefault(module, (args, kwargs))
-            inside.append(module)
-            try:
-                return original(module, *args, **kwargs)
-            finally:
-                inside.pop()
-
-        self._patch = mock.patch.object(nn.Module, "__call__", call)
-        self._patch.start()
-        return self
-
-    def __exit__(self, *_):
-        self._patch.stop()
-
-
 def calls_of(run):
     config = run.placed()
-    with Calls() as calls, mock.patch.object(passes, "PLACES", (0.0,)):
+    with first_calls() as calls, mock.patch.object(passes, "PLACES", (0.0,)):
         passes.count({**config, "stages": config["stages"][:1]}, seconds=100.0)
     parts = {part for network in calls for part in network.modules() if part is not network}
     return {network: given for network, given in calls.items() if network not in parts}

@@ -1,7 +1,6 @@
 """Counted memory of a training beside what torch allocates on the CPU for the same steps."""
 
 import pytest
-import torch
 from torch.profiler import ProfilerActivity, profile
 
 from jumpbench.tables.commands.run_seconds import Estimate, memory_line
