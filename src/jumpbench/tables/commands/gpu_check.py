@@ -34,8 +34,8 @@ from jumpbench.tables.commands.reproduction import reproduce
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.launchers import launcher
 from jumpbench.tables.planning.grid import Selection, build, unique_runs
-from jumpbench.tables.planning.plan import Run
-from jumpbench.tables.price.passes import count
+from jumpbench.tables.planning.run import Run
+from jumpbench.tables.price.long_loops import counted
 from jumpbench.tables.price.stand_ins import no_other_runs
 from jumpbench.tables.runs.provenance import code_version, machine, now, versions
 from jumpbench.tables.runs.store import write_json
@@ -152,7 +152,7 @@ def _throughput(
         stage = config["stages"][0]
         config = config | {"stages": [stage], "trainer": config["trainer"] | {"max_steps": STEPS}}
         half = "16" in str(config["trainer"].get("precision"))
-        found = count(config, 20.0)
+        found = counted(config, 20.0)
         seconds, parts = _seconds(config, device, half)
         work = {kind: amount / parts for kind, amount in found.work.items()}
         products = (work["flops"] + work["convolved"]) / ceiling[half]
