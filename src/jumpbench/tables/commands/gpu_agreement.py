@@ -60,7 +60,8 @@ def _on_cpu(x: Any) -> Any:
 def first_calls() -> Iterator[dict[nn.Module, tuple[Any, Any]]]:
     """The first call of each network of the package inside: {network: (arguments, keywords)}."""
     calls: dict[nn.Module, tuple[Any, Any]] = {}
-    original, inside = nn.Module.__call__, []
+    original = nn.Module.__call__
+    inside: list[nn.Module] = []
 
     def call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
         if not type(module).__module__.startswith(_NETWORKS):
