@@ -130,7 +130,7 @@ def no_device(monkeypatch):
     torch.compiler.reset()
 
 
-LONG = ("VqAutoencoder", "PieceEncoder")
+LONG = ("VqAutoencoder", "PieceEncoder", "TourTransformer", "ScoreConvolution", "LeMLP")
 QUICK = [pytest.param(n, marks=pytest.mark.long) if n in LONG else n for n in RUNS]
 
 
