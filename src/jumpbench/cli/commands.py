@@ -201,7 +201,7 @@ def _dashboard(call: Call) -> int:
     keys = call.keys
     place = (keys.get("project", "jumpbench"), keys.get("entity", ""))
     for table in tables:
-        print(dashboard(table, keys.get("scale", "small"), *place))
+        print(dashboard(table, keys.get("scale", "small"), *place, "--report" in call.flags))
     return 0
 
 
@@ -292,6 +292,7 @@ COMMANDS = {
     "dashboard": Command(
         _dashboard, "a workspace of W&B for the runs of a table that logger=wandb mirrored",
         "SLUG/TABLE ...", ("scale", "project", "entity"),
+        flags={"--report": "a report instead: claims, numbers beside the paper's, panels"},
     ),
     "data": Command(_data, "verify datasets, fetch what is missing", "[NAME ...]"),
     "models": Command(

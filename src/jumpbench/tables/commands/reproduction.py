@@ -75,20 +75,21 @@ def _make(files: TableFiles, labels: Labels, launcher: Launcher, fresh: bool) ->
 
 
 def _mirror(files: TableFiles, labels: Labels) -> None:
-    """In the logger that the call asks for, if any: runs that it has not yet, and the table."""
+    """In the loggers that the call asks for, if any: runs that they have not yet, and the table."""
     plan, by_hash = files.plan, labels.of_loggers()
-    logger = next((run.config["logger"] for run in plan.runs if run.config.get("logger")), None)
-    if not logger:
+    logged = next((run.config for run in plan.runs if run.config.get("logger")), None)
+    if logged is None:
         return
     from jumpbench.tables.commands.tablemirror import mirror_table
-    from jumpbench.tables.runs.mirrors import mirror_finished
+    from jumpbench.tables.runs.mirrors import mirror_finished, wanted_loggers
 
     for run in plan.runs:
         if _is_finished(run):
             mirror_finished(run.folder, run.placed(), by_hash.get(run.hash, {}), run.hash)
     content = read_json(plan.folder / "table.json", "make the table again")
     heads = plan.table.scales[plan.scale].heads
-    mirror_table(logger, plan.folder, content, files.table.title, heads)
+    for wanted in wanted_loggers(logged):
+        mirror_table(wanted, plan.folder, content, files.table.title, heads)
 
 
 def _is_finished(run: Run) -> bool:

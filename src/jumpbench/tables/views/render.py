@@ -95,9 +95,15 @@ def to_markdown(view: View, level: int = 3) -> str:
         if block.perfect:
             lines.append(f"| *{block.perfect_label}* | " + " | ".join(block.perfect) + " |")
         lines.append("")
-    for claim in view.claims:
-        words = f" ({wording.claim_words(claim)})" if wording.claim_words(claim) else ""
-        lines.append(f"- **{wording.claim_head(claim)}**: {as_markdown(claim['text'] + words)}")
-    lines += [""] if view.claims else []
+    lines += [claims_in_markdown(view)] if view.claims else []
     lines += [f"- {as_markdown(note)}" for note in wording.notes(view)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def claims_in_markdown(view: View) -> str:
+    """A list of the claims, each with its state and how it was decided."""
+    text = ""
+    for claim in view.claims:
+        words = f" ({wording.claim_words(claim)})" if wording.claim_words(claim) else ""
+        text += f"- **{wording.claim_head(claim)}**: {as_markdown(claim['text'] + words)}\n"
+    return text
