@@ -1,7 +1,8 @@
-"""Progress of the runs of a table: bars with the time left, or plain lines where there is no
-terminal (a pipe, a log file, a notebook): one when a run starts, one every minute, one at its end.
+"""Progress of the runs of a table: bars with the time left, in a terminal or a notebook, or plain
+lines where there is neither (a pipe, a log file): when a run starts and ends, and one a minute.
 """
 
+import importlib.util
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,7 +75,8 @@ class Terminal:
         self, runs: Sequence[Run], after: Callable[[], None], names: Mapping[str, str] | None = None
     ) -> None:
         self._console = console(stderr=True)
-        self._plain = not self._console.is_terminal
+        drawn = self._console.is_jupyter and importlib.util.find_spec("ipywidgets") is not None
+        self._plain = not (self._console.is_terminal or drawn)
         self._total, self._done, self._failed = len(runs), 0, 0
         self._after, self._names = after, names or {}
         self._paces: dict[str, Pace] = {}

@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections.abc import Callable
 
 from jumpbench.errors import UserError
 from jumpbench.files import make_folder
@@ -17,6 +18,7 @@ from jumpbench.tables.runs.attempt import forget
 from jumpbench.tables.runs.store import read_json, read_metrics
 from jumpbench.tables.views.console import print_table
 from jumpbench.tables.views.figures import functions
+from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.render import FORMATS
 from jumpbench.tables.views.tablefiles import TableFiles
 
@@ -28,6 +30,26 @@ def reproduce(table_id: str, selection: Selection, launcher: Launcher, fresh: bo
 
     Raises:
         UserError: bad input, told before anything runs.
+    """
+
+    def shown(files: TableFiles, part: View) -> None:
+        print_table(part)
+        print(f"written: {files.plan.folder}/{FORMATS}")
+
+    return make(table_id, selection, launcher, fresh, shown).is_complete()
+
+
+def make(
+    table_id: str,
+    selection: Selection,
+    launcher: Launcher,
+    fresh: bool = False,
+    shown: Callable[[TableFiles, View], None] = lambda files, part: None,
+) -> TableFiles:
+    """Make one table; ``shown`` gets the selected part of it, also where the call is stopped.
+
+    Raises:
+        UserError: as :func:`reproduce`.
     """
     plan = TablePlan(load(table_id), selection)
     files = TableFiles(plan)
@@ -43,10 +65,9 @@ def reproduce(table_id: str, selection: Selection, launcher: Launcher, fresh: bo
         _make(files, labels, launcher, fresh)
     finally:
         view = files.write(final=True)
-        print_table(view.of(*grids.chosen(files.table, selection)))
-        print(f"written: {plan.folder}/{FORMATS}")
+        shown(files, view.of(*grids.chosen(files.table, selection)))
     _mirror(files, labels)
-    return files.is_complete()
+    return files
 
 
 def _make(files: TableFiles, labels: Labels, launcher: Launcher, fresh: bool) -> None:

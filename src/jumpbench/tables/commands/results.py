@@ -1,6 +1,7 @@
 """Finished work back in Python: a run with its trained method, a table as tidy rows."""
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,8 +105,13 @@ def load_table(table: str, scale: str = "small") -> list[dict[str, Any]]:
     Raises:
         UserError: neither made nor recorded.
     """
+    return tidy(table_content(table, scale)["cells"])
+
+
+def tidy(cells: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of :func:`load_table` of cells as ``table.json`` has them."""
     rows = []
-    for cell in table_content(table, scale)["cells"]:
+    for cell in cells:
         mean = {"seed": None, "value": cell["measured"], "run": None}
         for value in cell.get("values") or [mean]:
             rows.append(
