@@ -73,9 +73,15 @@ def _table(call: Call) -> int:
 
 def _status(call: Call) -> int:
     tables = _tables(call)
+    selection, as_json = _selection(call), "--json" in call.flags
+    if "--watch" in call.flags:
+        from jumpbench.tables.commands.following import follow
+
+        if as_json:
+            raise UserError("--watch is for people; leave out --json")
+        return 0 if follow(tables, selection) else 1
     from jumpbench.tables.commands.overview import print_status
 
-    selection, as_json = _selection(call), "--json" in call.flags
     return 0 if all([print_status(table, selection, as_json) for table in tables]) else 1
 
 
@@ -251,7 +257,8 @@ COMMANDS = {
     ),
     "status": Command(
         _status, "which runs of a table are done, running, failed, missing", "SLUG/TABLE ...",
-        _SELECTED, _EVERY_RUN, _JSON, _MAKES_NONE,
+        _SELECTED, _EVERY_RUN, {**_JSON, "--watch": "follow them until all have ended"},
+        _MAKES_NONE,
     ),
     "plan": Command(
         _plan, "what of a table is still to run, and about how long that takes", "SLUG/TABLE ...",

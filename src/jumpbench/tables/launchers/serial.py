@@ -63,5 +63,5 @@ class _Watch:
     def started(self) -> None:
         self._events.started(self._run)
 
-    def progress(self, stage: str, done: int, total: int | None) -> None:
-        self._events.progress(self._run, stage, done, total)
+    def progress(self, stage: str, done: int, total: int | None, watched: str = "") -> None:
+        self._events.progress(self._run, stage, done, total, watched)
