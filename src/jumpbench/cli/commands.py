@@ -44,11 +44,15 @@ def _launcher(call: Call) -> "Launcher":
     return launcher(call.keys.get("launcher", "serial"), call.options)
 
 
+def _flag(call: Call, key: str) -> bool:
+    if (value := call.keys.get(key, "false")) not in ("true", "false"):
+        raise UserError(f"{key}={value[:40]}: give true or false")
+    return value == "true"
+
+
 def _fresh(call: Call) -> bool:
     """Whether what is finished is to be made again."""
-    if (value := call.keys.get("fresh", "false")) not in ("true", "false"):
-        raise UserError(f"fresh={value[:40]}: give true or false")
-    return value == "true"
+    return _flag(call, "fresh")
 
 
 def _table(call: Call) -> int:
@@ -56,15 +60,15 @@ def _table(call: Call) -> int:
     from jumpbench.tables.commands.preview import announcement
     from jumpbench.tables.commands.reproduction import reproduce
 
-    selection, fresh = _selection(call), _fresh(call)
+    selection, fresh, notes = _selection(call), _fresh(call), _flag(call, "notes")
     launcher = _launcher(call)
     if len(tables) == 1:
-        return 0 if reproduce(tables[0], selection, launcher, fresh) else 1
+        return 0 if reproduce(tables[0], selection, launcher, fresh, notes) else 1
     print(announcement(tables, selection), file=sys.stderr, flush=True)
     done = []
     for table in tables:
         try:
-            done.append(reproduce(table, selection, launcher, fresh))
+            done.append(reproduce(table, selection, launcher, fresh, notes))
         except UserError as error:  # one of many does not stop the others
             print(f"error: {table}: {printable(str(error))}", file=sys.stderr)
             done.append(False)
@@ -252,7 +256,7 @@ _ONE_RUN = {
 COMMANDS = {
     "table": Command(
         _table, "make what is missing of a table and show it beside the published numbers",
-        "SLUG/TABLE ...", (*_SELECTED, "launcher", "fresh"), _EVERY_RUN,
+        "SLUG/TABLE ...", (*_SELECTED, "launcher", "fresh", "notes"), _EVERY_RUN,
         more="SLUG/TABLE may be a pattern ('sgdd/*', all); jumpbench list shows all tables.",
     ),
     "status": Command(

@@ -15,7 +15,7 @@ from jumpbench.tables.language.types import SCALES, Table
 from jumpbench.tables.runs.store import read_json
 from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.render import to_json
-from jumpbench.tables.views.wording import state
+from jumpbench.tables.views.wording import claim_counts, state
 
 
 def recorded_file(table_id: str, scale: str) -> Path:
@@ -137,13 +137,6 @@ def summary(view: View) -> str:
     if verdicts:
         text += f"; {verdicts.count('match')} ≈, {verdicts.count('better')} ▲, "
         text += f"{verdicts.count('worse')} ▼"
-    states = [state(claim) for claim in view.claims]
-    if set(states) <= {"not judged"}:
+    if all(state(claim) == "not judged" for claim in view.claims):
         return text
-    plural = {"holds": "hold", "fails": "fail"}
-    words = [
-        f"{n} {name if n == 1 else plural.get(name, name)}"
-        for name in ("holds", "fails", "open", "not judged")
-        if (n := states.count(name))
-    ]
-    return text + "; claims: " + ", ".join(words)
+    return f"{text}; {claim_counts(view)}"

@@ -25,16 +25,23 @@ from jumpbench.tables.views.tablefiles import TableFiles
 REFRESH_SECONDS = 2.0
 
 
-def reproduce(table_id: str, selection: Selection, launcher: Launcher, fresh: bool = False) -> bool:
-    """Make and print one table; True if every selected cell has a number.
+def reproduce(
+    table_id: str,
+    selection: Selection,
+    launcher: Launcher,
+    fresh: bool = False,
+    notes: bool = False,
+) -> bool:
+    """Make and print one table, with claims and ``notes``; True if every selected cell has a
+    number.
 
     Raises:
         UserError: bad input, told before anything runs.
     """
 
     def shown(files: TableFiles, part: View) -> None:
-        print_table(part)
         print(f"written: {files.plan.folder}/{FORMATS}")
+        print_table(part, notes)
 
     return make(table_id, selection, launcher, fresh, shown).is_complete()
 
