@@ -218,7 +218,7 @@ def _dashboard(call: Call) -> int:
 def _data(call: Call) -> int:
     from jumpbench.tables.commands.overview import print_data
 
-    return 0 if print_data(call.names) else 1
+    return 0 if print_data(call.names, call.overrides) else 1
 
 
 def _models(call: Call) -> int:
@@ -305,7 +305,11 @@ COMMANDS = {
         "SLUG/TABLE ...", ("scale", "project", "entity"),
         flags={"--report": "a report instead: claims, numbers beside the paper's, panels"},
     ),
-    "data": Command(_data, "verify datasets, fetch what is missing", "[NAME ...]"),
+    "data": Command(
+        _data, "verify datasets, fetch what is missing", "[NAME ...] [NAME=PATH ...]",
+        overrides="verify a folder or file at another place, as that dataset (key is its name)",
+        more="Large archives (gosai, lakh_pianoroll, celeba) are fetched only if named.",
+    ),
     "models": Command(
         _models, "trained models to draw from; check draws and compares with their cards",
         "[check [NAME ...]]",
