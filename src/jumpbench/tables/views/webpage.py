@@ -16,7 +16,6 @@ from jumpbench.tables.runs.store import read_json, run_folder
 from jumpbench.tables.views import wording
 from jumpbench.tables.views.captions import caption
 from jumpbench.tables.views.embedded import embedded, is_chart
-from jumpbench.tables.views.figures import BARS
 from jumpbench.tables.views.layout import Block, Text, View, blocks, inside
 from jumpbench.tables.views.runpictures import (
     first_cells,
@@ -39,7 +38,7 @@ class Variant:
     command: str
     summary: str = ""
     figures: Mapping[str, Path] = field(default_factory=dict)  # by their names
-    bars: str = ""  # SVG of the numbers, where no picture is kept
+    bars: bool = False  # the page draws its numbers, as no picture is kept
     with_runs: bool = False  # pictures of its runs, as far as they are here
     lacking: str = ""  # how to make the pictures that are not here
 
@@ -100,8 +99,6 @@ def _section(variants: Sequence[Variant]) -> dict[str, Any]:
 
 
 def _variant(variant: Variant) -> dict[str, Any]:
-    from markupsafe import Markup
-
     view = variant.view
     place = {id(cell): i for i, cell in enumerate(inside(view))}
     shown = [_block(block, place) for block in blocks(view)]
@@ -123,8 +120,7 @@ def _variant(variant: Variant) -> dict[str, Any]:
             {"caption": caption(view.table, name), "data": data, "chart": is_chart(path)}
             for name, path in variant.figures.items() if (data := embedded(path))
         ],
-        "lacking": variant.lacking, "bars": Markup(variant.bars),
-        "bars_caption": caption(view.table, BARS["name"]),
+        "lacking": variant.lacking, "bars": variant.bars,
         "content": _content(variant),
         **(_pictures(view) if variant.with_runs else {"curves": [], "samples": []}),
     }  # fmt: skip

@@ -87,10 +87,13 @@ function jump() {  // to a cell, if that is what the address names
 
 const colour = (i, n) => `hsl(${360 * i / n} 60% ${[45, 60][i % 2]}%)`;
 
-function chart(place, lines, x, name) {  // lines: {row, points: [[x, y, what x is called], ...]}
-  const W = 640, H = 230, L = 56, B = 24, T = 8, ys = lines.flatMap(l => l.points.map(p => p[1]));
-  const xs = lines.flatMap(l => l.points.map(p => p[0]));
+// lines: {row, points: [[x, y, what x is called, the paper's number, error], ...]}
+function chart(place, lines, x, name, bars) {
+  const W = 640, H = 230, L = 56, B = 24, T = 8, n = lines.length;
+  const ys = lines.flatMap(l => l.points.flatMap(p => [p[1], p[3] ?? NaN])).filter(isFinite);
+  const xs = lines.flatMap(l => l.points.flatMap(p => bars ? [p[0] - .5, p[0] + .5] : [p[0]]));
   const log = Math.min(...ys) > 0 && Math.max(...ys) > 20 * Math.min(...ys), f = log ? Math.log : y => y;
+  if (bars && !log) ys.push(0);
   const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), f(Math.min(...ys)), f(Math.max(...ys))];
   const px = v => L + (W - L - 8) * (v - x0) / ((x1 - x0) || 1), py = v => H - B - (H - B - T) * (f(v) - y0) / ((y1 - y0) || 1);
   const node = add(place, "div", undefined, "plot"), off = new Set();
@@ -109,14 +112,20 @@ function chart(place, lines, x, name) {  // lines: {row, points: [[x, y, what x 
     draw("path", {d: `M${L},${y}H${W - 8}`, class: "grid"});
     draw("text", {x: L - 5, y: y + 4, "text-anchor": "end"}, +value.toPrecision(3));
   }
-  draw("text", {x: L, y: H - 6}, lines[0].points[0][2] ?? x0);
-  draw("text", {x: W - 8, y: H - 6, "text-anchor": "end"}, lines[0].points.at(-1)[2] ?? `${x1} (${x})`);
+  const [first, last] = [lines[0].points[0], lines[0].points.at(-1)];
+  draw("text", {x: L, y: H - 6}, first[2] ?? x0);
+  if (last !== first) draw("text", {x: W - 8, y: H - 6, "text-anchor": "end"}, last[2] ?? `${x1} (${x})`);
   const at = draw("path", {class: "at"}), tip = add(node, "div", "", "tip"), keys = add(node, "div", undefined, "keys");
   lines.forEach((line, i) => {
-    const d = line.points.map(([a, b], k) => `${k ? "L" : "M"}${px(a).toFixed(1)},${py(b).toFixed(1)}`).join("");
-    const path = draw("path", {d, class: "line", style: `stroke:${colour(i, lines.length)}`});
+    const wide = .85 / n, at = a => px(bars ? a - .425 + (i + .5) * wide : a).toFixed(1), up = b => py(b).toFixed(1);
+    const half = (px(wide) - px(0)) / 2, base = (log ? H - B : py(0)).toFixed(1);
+    const d = line.points.map(([a, b, , paper, error], k) =>
+      (bars ? `M${at(a) - half},${base}V${up(b)}h${2 * half}V${base}` : `${k ? "L" : "M"}${at(a)},${up(b)}`) +
+      (error && b - error > (log ? 0 : -Infinity) ? `M${at(a)},${up(b - error)}V${up(b + error)}M${at(a)},${up(b)}` : "") +
+      (isFinite(paper) ? `M${at(a) - 6},${up(paper)}h12M${at(a)},${up(b)}` : "")).join("");
+    const path = draw("path", {d, class: bars ? "line bar" : "line", style: `stroke:${colour(i, n)};--key:${colour(i, n)}`});
     const key = add(keys, "button", line.row);
-    key.type = "button"; key.style.setProperty("--key", colour(i, lines.length)); key.setAttribute("aria-pressed", true);
+    key.type = "button"; key.style.setProperty("--key", colour(i, n)); key.setAttribute("aria-pressed", true);
     key.onclick = () => {
       off.has(i) ? off.delete(i) : off.add(i);
       key.setAttribute("aria-pressed", !off.has(i)); path.classList.toggle("hidden", off.has(i));
@@ -139,11 +148,13 @@ function plot(article) {  // once: numbers over columns that count upwards, and 
   const number = text => parseFloat(text.match(/-?\d+(\.\d+)?(e[-+]?\d+)?(?=\D*$)/)?.[0]);
   all(".blocks > div", article).forEach(block => {
     const table = block.querySelector("table"), names = [...table.tHead.rows[0].cells].slice(1).map(h => h.textContent.trim());
-    const xs = names.map(number);
-    if (xs.length < 3 || !xs.every((x, i) => x > (i ? xs[i - 1] : -Infinity))) return;
+    const xs = names.map(number), place = article.querySelector(".plots");
+    const bars = xs.length < 3 || !xs.every((x, i) => x > (i ? xs[i - 1] : -Infinity));
+    if (bars && !("bars" in place.dataset)) return;
     const lines = [...table.tBodies[0].rows].map(row => ({row: row.cells[0].textContent.trim(), points: [...row.cells].slice(1)
-      .map((cell, i) => [i, parseFloat(cell.dataset.value), names[i]]).filter(p => isFinite(p[1]))})).filter(l => l.points.length > 1);
-    if (lines.length) chart(article.querySelector(".plots"), lines, "column", block.querySelector("h3").textContent);
+      .map((cell, i) => [i, parseFloat(cell.dataset.value), names[i], parseFloat(cell.querySelector("small")?.textContent.replace("paper", "")),
+        parseFloat(cell.querySelector(".n").textContent.split("±")[1])]).filter(p => isFinite(p[1]))})).filter(l => l.points.length > !bars);
+    if (lines.length) chart(place, lines, "column", block.querySelector("h3").textContent, bars);
   });
   const place = article.querySelector(".plot[data-x]"), runs = all(".curves li", article);
   new Set(runs.map(r => r.dataset.name)).forEach(name => chart(place, runs.filter(r => r.dataset.name === name)
