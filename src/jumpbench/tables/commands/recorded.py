@@ -127,11 +127,11 @@ def how_to_draw(table: Table, content: dict[str, Any], mark: str = "`") -> str:
 
 
 def summary(view: View) -> str:
-    """``98 of 98 cells; claims: 1 holds, 2 fail``: a table in a few words."""
+    """``98/98 cells; claims: 1 holds, 2 fail``: a table in a few words."""
     cells = [cell for cell in view.cells if cell.asked and not cell.fact]
     measured = sum(cell.status == "measured" for cell in cells)
     facts = sum(cell.status == "fact" for cell in view.cells)
-    text = f"{measured} of {len(cells)} cells" if cells else "facts of the configuration alone"
+    text = f"{measured}/{len(cells)} cells" if cells else "facts of the configuration alone"
     text += f", {facts} facts" if facts and cells else ""
     verdicts = [cell.verdict for cell in cells if cell.verdict]
     if verdicts:
