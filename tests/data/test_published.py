@@ -17,7 +17,7 @@ from jumpbench.data import published
 from jumpbench.data.catalog import datasets
 from jumpbench.data.enhancers import verify_gosai
 from jumpbench.data.melodies import verify_pianoroll
-from jumpbench.data.published import CHECKSUMS, Source, confirm, fetch, resumed
+from jumpbench.data.published import CHECKSUMS, Published, confirm, fetch, resumed
 from jumpbench.errors import DataCorrupt, DataMissing
 
 LETTERS = np.random.default_rng(0).choice(list("ACGT"), (400, 200))
@@ -84,7 +84,7 @@ def instead(monkeypatch, server, tmp_path):
         for one in known[dataset]:
             server.files[f"/{one.file}"] = contents[one.file.replace(".", "_")]
             given = {**vars(one), "url": f"{server.at}/{one.file}", "md5": ""}
-            made.append(Source(**given))
+            made.append(Published(**given))
         monkeypatch.setattr(published, "sources", lambda: {dataset: made})
         return tmp_path / "data" / dataset
 
@@ -192,7 +192,7 @@ def test_pictures_are_checked_by_the_published_md5(instead, monkeypatch, server)
     made = published.sources()["celeba"]
     digests = {one.file: one.md5 for one in published._celeba()}
     assert digests["list_eval_partition.txt"] == "d32c9cbf5e040fd4025c592c306e6668"
-    wrong = [Source(one.url, one.file, digests[one.file]) for one in made]
+    wrong = [Published(one.url, one.file, digests[one.file]) for one in made]
     monkeypatch.setattr(published, "sources", lambda: {"celeba": wrong})
     with pytest.raises(DataCorrupt, match="not the published file"):
         fetch("celeba")

@@ -31,7 +31,7 @@ Told = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True)
-class Source:
+class Published:
     """One file to fetch.
 
     ``md5`` is that of the file as published, where it is known. ``members``: of a zip archive, what
@@ -64,16 +64,16 @@ def _rolls(path: Path) -> None:
         np.save(file, rolls.astype(np.uint8))
 
 
-def _celeba() -> list[Source]:
+def _celeba() -> list[Published]:
     """Pictures and split of CelebA, where torchvision fetches them, with its checksums."""
     from torchvision.datasets import CelebA
 
     address = "https://drive.usercontent.google.com/download?id={}&export=download&confirm=t"
     wanted = ("img_align_celeba.zip", "list_eval_partition.txt")
-    return [Source(address.format(i), f, md5) for i, md5, f in CelebA.file_list if f in wanted]
+    return [Published(address.format(i), f, md5) for i, md5, f in CelebA.file_list if f in wanted]
 
 
-def sources() -> dict[str, list[Source]]:
+def sources() -> dict[str, list[Published]]:
     """What is fetched for each dataset."""
     table = "data_and_model/mdlm/gosai_data/"
     drakes = (
@@ -88,11 +88,11 @@ def sources() -> dict[str, list[Source]]:
     }
     rolls = {"train.npy": "train.npy", "test.npy": "test.npy"}
     return {
-        "gosai": [Source(drakes, "DRAKES_data.zip", members=enhancers)],
-        "lakh_pianoroll": [Source(tauldr, "tauLDR.zip", members=rolls, convert=_rolls)],
+        "gosai": [Published(drakes, "DRAKES_data.zip", members=enhancers)],
+        "lakh_pianoroll": [Published(tauldr, "tauLDR.zip", members=rolls, convert=_rolls)],
         "celeba": _celeba(),
         "binarized_mnist": [
-            Source(f"{toronto}{name}", name)
+            Published(f"{toronto}{name}", name)
             for name in (f"binarized_mnist_{s}.amat" for s in ("train", "valid", "test"))
         ],
     }
@@ -137,7 +137,7 @@ def confirm(dataset: str, root: str | Path | None = None) -> str:
     return f"; {len(there)} files as fetched ({CHECKSUMS})" if there else ""
 
 
-def _fetched(source: Source, folder: Path, told: Told) -> list[str]:
+def _fetched(source: Published, folder: Path, told: Told) -> list[str]:
     """What is written of one source, by name; nothing if it is all there."""
     kept = [*source.members] or [source.file]
     if all((folder / name).is_file() for name in kept):
@@ -158,7 +158,7 @@ def _fetched(source: Source, folder: Path, told: Told) -> list[str]:
     return kept
 
 
-def _unpacked(archive: Path, source: Source, folder: Path) -> None:
+def _unpacked(archive: Path, source: Published, folder: Path) -> None:
     """Members of an archive under their names here, converted; each is whole or absent."""
     try:
         with zipfile.ZipFile(archive) as opened:
