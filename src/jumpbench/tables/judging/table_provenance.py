@@ -3,6 +3,7 @@
 import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from statistics import fmean
 from typing import Any
 
@@ -48,18 +49,21 @@ def table_provenance(
 
 
 def measured_seconds(grid: Iterable[GridCell]) -> list[dict[str, Any]]:
-    """Mean seconds of the finished runs of every row and column, as ``table.json`` keeps them."""
-    seconds: dict[tuple[Place, int | None], list[float]] = {}
+    """Mean seconds of the finished runs of every row and column, as ``table.json`` keeps them:
+    by the clock, and of the processor where every run noted them."""
+    seconds: dict[tuple[Place, int | None], list[tuple[float, float]]] = {}
     for place, run in run_places(grid).values():
         file = run.folder / PROVENANCE
         if os.path.isfile(file):
             with contextlib.suppress(*DAMAGED):
-                one = _wall_seconds(read_json(file, "delete it"))
-                seconds.setdefault((place, steps_of(run)), []).append(one)
+                origin = read_json(file, "delete it")
+                both = _wall_seconds(origin), float(origin.get("processor_seconds", "nan"))
+                seconds.setdefault((place, steps_of(run)), []).append(both)
     return [
         {
             "row": place.row, "column": place.column, "needed": place.name or None,
-            "steps": steps, "runs": len(each), "seconds": round(fmean(each), 2),
+            "steps": steps, "runs": len(each), "seconds": round(fmean(w for w, _ in each), 2),
+            **({"processor": round(busy, 2)} if 0 <= (busy := fmean(p for _, p in each)) < inf else {}),
         }
         for (place, steps), each in seconds.items()
     ]  # fmt: skip
