@@ -57,7 +57,7 @@ def test_the_cell_that_the_guide_explains_is_a_recorded_one():
 
 def test_the_two_scripts_run(tmp_path, monkeypatch):
     """With an environment that is there already: this one, behind the names that they call."""
-    venv = environment(tmp_path / "venv", "test,docs")
+    venv = environment(tmp_path / "venv", "test,docs,notebooks")
     monkeypatch.setenv("JUMPBENCH_VENV", str(venv))
     monkeypatch.chdir(tmp_path)
     (table,) = commands(README)
