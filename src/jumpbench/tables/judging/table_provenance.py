@@ -63,10 +63,15 @@ def measured_seconds(grid: Iterable[GridCell]) -> list[dict[str, Any]]:
         {
             "row": place.row, "column": place.column, "needed": place.name or None,
             "steps": steps, "runs": len(each), "seconds": round(fmean(w for w, _ in each), 2),
-            **({"processor": round(busy, 2)} if 0 <= (busy := fmean(p for _, p in each)) < inf else {}),
+            **_processor([busy for _, busy in each]),
         }
         for (place, steps), each in seconds.items()
     ]  # fmt: skip
+
+
+def _processor(seconds: list[float]) -> dict[str, float]:
+    mean = fmean(seconds)
+    return {"processor": round(mean, 2)} if 0 <= mean < inf else {}
 
 
 def _wall_seconds(provenance: Mapping[str, Any]) -> float:
