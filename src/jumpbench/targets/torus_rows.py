@@ -178,14 +178,12 @@ class TorusRows:
     def draw(self, n: int, generator: torch.Generator | None = None) -> Tensor:
         """Independent draws (n, D) of the law: first and last row, then backwards."""
         ends = (self._forward[-1] * self._between[-1].T).flatten()
-        u = torch.rand(n, generator=generator, dtype=torch.float64)
-        index = _drawn(ends, u)
+        index = _drawn(ends, _uniforms((n,), generator))
         first, row = index // len(self.rows), index % len(self.rows)
         path = [row]
         for i in reversed(range(1, self.size - 1)):
             weights = self._forward[i][first] * self._between[i][:, path[-1]].T
-            u = torch.rand(n, 1, generator=generator, dtype=torch.float64)
-            path.append(_drawn(weights, u)[:, 0])
+            path.append(_drawn(weights, _uniforms((n, 1), generator))[:, 0])
         return torch.cat([self.rows[index] for index in [first, *reversed(path)]], -1)
 
 
@@ -202,3 +200,9 @@ def _drawn(weights: Tensor, u: Tensor) -> Tensor:
     running = weights.cumsum(-1)
     index = torch.searchsorted(running, u * running[..., -1:], right=True)
     return index.clamp(max=weights.shape[-1] - 1)
+
+
+def _uniforms(shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
+    """On the CPU, wherever the generator is."""
+    device = "cpu" if generator is None else generator.device
+    return torch.rand(shape, generator=generator, dtype=torch.float64, device=device).cpu()
