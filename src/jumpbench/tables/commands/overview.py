@@ -18,7 +18,7 @@ from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import SCALES
 from jumpbench.tables.launchers.queue import has_lost_its_job, job_of, queued_as, why_ended
 from jumpbench.tables.planning.grid import Selection, build, unique_runs
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs import CHECKPOINTS, STEP
 from jumpbench.tables.runs.store import is_running, read_failure, read_json, read_metrics
 from jumpbench.tables.views.console import console, print_json, words

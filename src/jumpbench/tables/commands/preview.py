@@ -15,7 +15,7 @@ from jumpbench.tables.commands.run_seconds import Estimate, estimate, keep_secon
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.grid import GridCell, Selection, build, unique_runs
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.price.kept import NOT_COUNTED
 from jumpbench.tables.price.machines import Machine
 from jumpbench.tables.views.console import console, words

@@ -15,7 +15,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.views.console import console, words
 
 PLAIN_SECONDS = 60.0

@@ -11,7 +11,7 @@ from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.planning import grid as grids
 from jumpbench.tables.planning.grid import Selection
 from jumpbench.tables.planning.labels import Labels
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.tableplan import TablePlan
 from jumpbench.tables.runs.attempt import forget
 from jumpbench.tables.runs.store import read_json, read_metrics

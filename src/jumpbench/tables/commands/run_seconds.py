@@ -12,7 +12,7 @@ from jumpbench.tables.commands.recorded import read_record
 from jumpbench.tables.judging.table_provenance import DAMAGED
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.grid import GridCell
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.run_places import Place, run_places, steps_of
 from jumpbench.tables.price.kept import Price, keep_total, kept_total, price
 from jumpbench.tables.price.machines import Machine

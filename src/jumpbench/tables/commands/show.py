@@ -18,7 +18,8 @@ from jumpbench.tables.planning.composition import fitting
 from jumpbench.tables.planning.defaults import line_of
 from jumpbench.tables.planning.grid import GridCell, Selection
 from jumpbench.tables.planning.places import TYPED, Keys, Place, Places, of_scale, places
-from jumpbench.tables.planning.plan import Run, plan_run
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.unread import refuse_unread
 from jumpbench.tables.views.annotated import annotated, by_key
 from jumpbench.tables.views.console import console, print_json, words

@@ -11,7 +11,8 @@ from jumpbench.tables.commands.progress import Terminal
 from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.planning.composition import fitting
 from jumpbench.tables.planning.grid import seeds as seeds_of
-from jumpbench.tables.planning.plan import Run, plan_run
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.scalefiles import expanded
 from jumpbench.tables.planning.unread import refuse_unread
 from jumpbench.tables.runs.attempt import forget

@@ -10,7 +10,7 @@ from jumpbench.errors import UserError
 from jumpbench.tables.judging.cells import Cell, Value, uncertainty, verdict
 from jumpbench.tables.language.types import Column, Metric, Row, Table
 from jumpbench.tables.planning.grid import GridCell
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs import METRICS
 from jumpbench.tables.runs.store import failure_status, read_failure, read_metrics
 

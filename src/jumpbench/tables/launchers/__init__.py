@@ -12,7 +12,7 @@ import yaml
 
 from jumpbench.errors import UserError
 from jumpbench.names import no_such
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 
 # name: (module, class, package that it needs)
 _LAUNCHERS = {

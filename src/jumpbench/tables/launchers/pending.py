@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from jumpbench.errors import UserError
 from jumpbench.tables.launchers import Events, Labels
 from jumpbench.tables.launchers.queue import which_failed
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.signatures import check_files, check_signatures
 from jumpbench.tables.runs.attempt import was_killed
 from jumpbench.tables.runs.resources import Resources

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs import JOB, METRICS
 from jumpbench.tables.runs.store import read_failure, read_json, write_json
 

@@ -19,7 +19,7 @@ from jumpbench.tables.launchers import Events, Labels
 from jumpbench.tables.launchers.pending import Failures, pending
 from jumpbench.tables.launchers.ray_tasks import Tasks
 from jumpbench.tables.launchers.watching import Watching
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.price.kept import gpu_memory_gb
 from jumpbench.tables.runs.children import STOP_SECONDS
 from jumpbench.tables.runs.interrupts import Interrupts

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from jumpbench.tables.launchers import Events, Labels
 from jumpbench.tables.launchers.pending import Failures, pending
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs.attempt import attempt
 from jumpbench.tables.runs.job import Ended, Job, Outcome
 from jumpbench.tables.runs.memory import many_runs

@@ -29,7 +29,7 @@ from jumpbench.tables.launchers.queue import (
 )
 from jumpbench.tables.launchers.slurm_job import RunJob
 from jumpbench.tables.launchers.watching import Watching
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs import ERROR
 from jumpbench.tables.runs.job import Job
 from jumpbench.tables.runs.resources import Resources

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 
 from jumpbench.tables.launchers import Events
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs import BEGUN
 from jumpbench.tables.runs.job import PROGRESS, tell_progress
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -10,8 +10,10 @@ from jumpbench.errors import UserError
 from jumpbench.names import select
 from jumpbench.tables.language.types import SCALES, Column, Metric, Row, Scale, Table
 from jumpbench.tables.planning.composition import fitting, replaced_files
+from jumpbench.tables.planning.fast.planned_runs import PlannedRuns, planned_runs
 from jumpbench.tables.planning.identity import is_anonymous
-from jumpbench.tables.planning.plan import Run, plan_run
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.scalefiles import expanded
 from jumpbench.tables.planning.unread import refuse_unread
 
@@ -76,12 +78,12 @@ def build(table: Table, selection: Selection) -> list[GridCell]:
     scale = scale_of(table, selection.scale)
     rows, columns = chosen(table, selection)
     grid: list[GridCell] = []
-    made: dict[tuple[str, str], tuple[Run, ...]] = {}
-    for row, column, metric in table.cells():
-        if row.name in rows and column.name in columns:
-            default = row.seeds or scale.seeds
-            wanted = seeds(selection.seeds, default)
-            grid.append(_filled(table, scale, row, column, metric, selection, wanted, made))
+    with planned_runs(table, scale, selection.overrides) as kept:
+        cells = _Cells(table, scale, selection.overrides, kept)
+        for row, column, metric in table.cells():
+            if row.name in rows and column.name in columns:
+                default = row.seeds or scale.seeds
+                grid.append(cells.cell(row, column, metric, seeds(selection.seeds, default)))
     places = {(cell.row.name, cell.column.name): cell for cell in grid if cell.runs}
     calls = [partial(_call, table, scale, cell.row, cell.column) for cell in places.values()]
     refuse_unread(selection.overrides, calls)
@@ -98,20 +100,20 @@ def whole(table: Table, selection: Selection, further_seeds: Iterable[int] = ())
         UserError: as :func:`build`.
     """
     scale = scale_of(table, selection.scale)
-    everything = replace(selection, rows=None, columns=None)
     grid: list[GridCell] = []
-    made: dict[tuple[str, str], tuple[Run, ...]] = {}
-    for row, column, metric in table.cells():
-        default = row.seeds or scale.seeds
-        wanted = {*range(default), *seeds(selection.seeds, default), *further_seeds}
-        try:
-            cell = _filled(table, scale, row, column, metric, everything, sorted(wanted), made)
-        except UserError:
-            if not selection.overrides:
-                raise
-            why = "the overrides do not fit this row"
-            cell = GridCell(row, column, metric, missing_because=why)
-        grid.append(cell)
+    with planned_runs(table, scale, selection.overrides) as kept:
+        cells = _Cells(table, scale, selection.overrides, kept)
+        for row, column, metric in table.cells():
+            default = row.seeds or scale.seeds
+            wanted = {*range(default), *seeds(selection.seeds, default), *further_seeds}
+            try:
+                cell = cells.cell(row, column, metric, sorted(wanted))
+            except UserError:
+                if not selection.overrides:
+                    raise
+                why = "the overrides do not fit this row"
+                cell = GridCell(row, column, metric, missing_because=why)
+            grid.append(cell)
     return grid
 
 
@@ -142,20 +144,41 @@ def chosen(table: Table, selection: Selection) -> tuple[list[str], list[str]]:
     )
 
 
-def _filled(
-    table: Table, scale: Scale, row: Row, column: Column, metric: Metric,
-    selection: Selection, wanted: Sequence[int], made: dict[tuple[str, str], tuple[Run, ...]],
-) -> GridCell:  # fmt: skip
-    if row.cited:
-        return GridCell(row, column, metric)
-    only = (row, scale.only_rows), (column, scale.only_columns), (metric, scale.only_metrics)
-    if any(_left_out(one.name, names) for one, names in only):
-        why = f"not part of the {scale.name} scale"
-        return GridCell(row, column, metric, missing_because=why)
-    place = row.name, column.name  # whose metrics are all of the same runs
-    if place not in made:
-        made[place] = _runs(table, scale, row, column, selection, wanted)
-    return GridCell(row, column, metric, made[place], True, expected=row.seeds or scale.seeds)
+class _Cells:
+    """Cells of one table at one scale, with the runs that were kept of them."""
+
+    def __init__(self, table: Table, scale: Scale, typed: Sequence[str], kept: PlannedRuns) -> None:
+        self._table, self._scale, self._typed, self._kept = table, scale, typed, kept
+        self._made: dict[tuple[str, str], tuple[Run, ...]] = {}
+
+    def cell(self, row: Row, column: Column, metric: Metric, seeds: Sequence[int]) -> GridCell:
+        """A cell with the runs of these seeds."""
+        scale = self._scale
+        if row.cited:
+            return GridCell(row, column, metric)
+        only = (row, scale.only_rows), (column, scale.only_columns), (metric, scale.only_metrics)
+        if any(_left_out(one.name, names) for one, names in only):
+            why = f"not part of the {scale.name} scale"
+            return GridCell(row, column, metric, missing_because=why)
+        place = row.name, column.name  # whose metrics are all of the same runs
+        if place not in self._made:
+            self._made[place] = self._runs(row, column, seeds)
+        expected = row.seeds or scale.seeds
+        return GridCell(row, column, metric, self._made[place], True, expected=expected)
+
+    def _runs(self, row: Row, column: Column, seeds: Sequence[int]) -> tuple[Run, ...]:
+        kept = [self._kept.run(row.name, column.name, seed) for seed in seeds]
+        runs = tuple(run for run in kept if run is not None)
+        if len(runs) == len(kept):
+            return runs
+        try:
+            call = _call(self._table, self._scale, row, column, self._typed)
+            runs = tuple(plan_run(*call, seed) for seed in seeds)
+        except UserError as error:
+            raise UserError(f"row '{row.name}', column '{column.name}': {error}") from None
+        for seed, run in zip(seeds, runs, strict=True):
+            self._kept.keep(row.name, column.name, seed, run)
+        return runs
 
 
 def seeds(text: str | None, default: int) -> Sequence[int]:
@@ -189,16 +212,6 @@ def unique_runs(grid: Iterable[GridCell]) -> list[Run]:
 
 def _left_out(name: str, only: tuple[str, ...] | None) -> bool:
     return only is not None and name not in only
-
-
-def _runs(
-    table: Table, scale: Scale, row: Row, column: Column, selection: Selection, seeds: Sequence[int]
-) -> tuple[Run, ...]:
-    try:
-        call = _call(table, scale, row, column, selection.overrides)
-        return tuple(plan_run(*call, seed) for seed in seeds)
-    except UserError as error:
-        raise UserError(f"row '{row.name}', column '{column.name}': {error}") from None
 
 
 def _call(

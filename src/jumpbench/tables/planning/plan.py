@@ -7,15 +7,13 @@ another (a trained prior, ground-truth samples) names it by the other's identity
 import functools
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError
-from jumpbench.paths import outputs_root
 from jumpbench.tables.planning import composition, defaults
 from jumpbench.tables.planning.composition import (
     composed,
@@ -24,64 +22,15 @@ from jumpbench.tables.planning.composition import (
     with_copies,
 )
 from jumpbench.tables.planning.constructors import check_allowed
+from jumpbench.tables.planning.fast import planned_runs
 from jumpbench.tables.planning.fast.formulas import resolved, resolved_but
 from jumpbench.tables.planning.fast.values import explained
 from jumpbench.tables.planning.identity import check_name_and_seed, identity, is_anonymous
 from jumpbench.tables.planning.ignored_rates import refuse_ignored_rates
 from jumpbench.tables.planning.ownchoices import own_name
+from jumpbench.tables.planning.run import Run
 
 _NEED_KEYS = {"experiment", "copy", "without", "overrides"}
-
-
-@dataclass(frozen=True)
-class Run:
-    """One planned run.
-
-    ``config`` is plain (resolved) data in which ``run:HASH`` stands for the folder of a needed
-    run, so that the same configuration has the same identity wherever its results live.
-    """
-
-    slug: str
-    name: str
-    hash: str
-    config: dict[str, Any] = field(repr=False, compare=False)
-    needs: dict[str, "Run"] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def id(self) -> str:
-        return f"{self.slug}/{self.name}-{self.hash}"
-
-    @property
-    def folder(self) -> Path:
-        return outputs_root() / "runs" / self.slug / f"{self.name}-{self.hash}"
-
-    @property
-    def seed(self) -> int:
-        return int(self.config["seed"])
-
-    @property
-    def whole(self) -> dict[str, Any]:
-        """The configuration with the defaults of what it constructs, as far as they can be read."""
-        return cast(dict[str, Any], defaults.completed(self.config))
-
-    def placed(self) -> dict[str, Any]:
-        """The configuration with the folders of needed runs filled in."""
-        folders = {f"run:{run.hash}": str(run.folder) for run in self.needs.values()}
-
-        def fill(value: Any) -> Any:
-            if isinstance(value, dict):
-                return {k: fill(v) for k, v in value.items()}
-            if isinstance(value, list):
-                return [fill(v) for v in value]
-            return folders.get(value, value) if isinstance(value, str) else value
-
-        return fill(self.config)
-
-    def with_needs(self) -> Iterator["Run"]:
-        """All runs that must exist for this one, in order, itself last."""
-        for need in self.needs.values():
-            yield from need.with_needs()
-        yield self
 
 
 def plan_run(experiment: str, overrides: Sequence[str] = (), seed: int | None = None) -> Run:
@@ -97,6 +46,7 @@ def forget() -> None:
     """Read the configuration files again, and plan anew."""
     composition.forget()
     defaults.forget()
+    planned_runs.forget()
     _planned.cache_clear()
     _needed.cache_clear()
     _places.clear()

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jumpbench.tables.planning.grid import GridCell
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 
 
 @dataclass(frozen=True)

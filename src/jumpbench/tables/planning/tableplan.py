@@ -8,7 +8,7 @@ from jumpbench.paths import outputs_root
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning import grid as grids
 from jumpbench.tables.planning.grid import GridCell, Selection
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 
 
 class TablePlan:

@@ -13,7 +13,7 @@ from jumpbench.errors import DataMissing, UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import cache_folder
 from jumpbench.tables.planning.identity import DECIDING
-from jumpbench.tables.planning.plan import Run
+from jumpbench.tables.planning.run import Run
 
 if TYPE_CHECKING:
     from jumpbench.tables.price.machines import Machine
