@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jumpbench.tables.price.machines import Machine
 
 _SUITE = ("tables", "cli")  # what no run's work depends on, but for what counts:
-_COUNTS = ("ledger.py", "repeated.py", "stand_ins.py", "passes.py")
+_COUNTS = ("ledger.py", "repeated.py", "stand_ins.py", "passes.py", "long_loops.py")
 NOT_COUNTED = "not counted yet"
 _OF_ONE = ("seed", "needs")  # of one run, not of its work
 
@@ -64,10 +64,10 @@ def gpu_memory_gb(run: Run) -> float | None:
 
 def _counted(run: Run) -> tuple[Price, bool]:
     """(the price, whether it stays that while the code does)."""
-    from jumpbench.tables.price.passes import count
+    from jumpbench.tables.price.long_loops import counted
 
     try:
-        return Price(**asdict(count(run.placed()))), True
+        return Price(**asdict(counted(run.placed()))), True
     except DataMissing:
         return Price(why="its data are missing"), False
     except UserError as error:

@@ -250,6 +250,7 @@ def _unique(x: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
 _ANSWERS = {
     "_local_scalar_dense": _number,
     "equal": lambda *args: True,
+    "allclose": lambda *args, **kwargs: True,
     "nonzero": _places,
     "masked_select": lambda x, mask: x.new_empty(mask.numel()),
     "_unique2": _unique,

@@ -1,0 +1,77 @@
+"""A run whose loops are too long to go through, from the same run with shorter ones.
+
+The work of nested loops is linear in the length of each, so that the runs in which every length
+is one of two small numbers give the run at any lengths: the multilinear interpolation through
+them, which is exact but for what is done every so many rounds only.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from jumpbench.tables.price.ledger import TooLong, Work
+from jumpbench.tables.price.passes import SECONDS, Count, count
+
+LENGTHS = ("burn_in", "kernel_steps", "n_iterations", "n_metropolis", "n_proposals", "n_steps",
+           "prior_steps", "x0_steps")  # fmt: skip
+"""Arguments of methods and samplers that say how many rounds a loop has."""
+SHORT = (8, 16)
+"""Multiples of the blocks in which chains draw their random numbers."""
+MOST = 3
+"""Loops of one run that are shortened: the longest ones."""
+
+
+def counted(config: dict[str, Any], seconds: float = SECONDS) -> Count:
+    """The work of a run, gone through as it is, or by shorter loops where that takes too long.
+
+    Raises:
+        TooLong: it has no loops that can be shortened, or takes too long with short ones, too.
+        Exception: as :func:`~jumpbench.tables.price.passes.count`.
+    """
+    try:
+        return count(config, seconds)
+    except TooLong:
+        loops = dict(sorted(_loops(config["method"]), key=lambda loop: -loop[1])[:MOST])
+        if not loops:
+            raise
+    return interpolated(loops, lambda lengths: count(_with(config, lengths), seconds))
+
+
+def interpolated(loops: dict[tuple[Any, ...], int], at: Callable[[dict], Count]) -> Count:
+    """The count at these lengths, from those at all combinations of two short ones."""
+    low, high = SHORT
+    total, memory, steps = Work(), 0.0, 0.0
+    for chosen in itertools.product(SHORT, repeat=len(loops)):
+        found = at(dict(zip(loops, chosen, strict=True)))
+        share = math.prod(
+            (length - low if one == high else high - length) / (high - low)
+            for length, one in zip(loops.values(), chosen, strict=True)
+        )
+        total += Work(**found.work) * share
+        memory, steps = max(memory, found.memory_gb), found.steps
+    return replace(found, work=vars(total.positive()), steps=steps, memory_gb=memory)
+
+
+def _loops(node: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], int]]:
+    """Places of the lengths in a configuration that are worth shortening."""
+    items = node.items() if isinstance(node, dict) else enumerate(node)
+    for key, value in items:
+        if isinstance(value, dict | list):
+            yield from _loops(value, (*place, key))
+        elif key in LENGTHS and type(value) is int and value > 2 * SHORT[1]:
+            yield (*place, key), value
+
+
+def _with(config: dict[str, Any], lengths: dict[tuple[Any, ...], int]) -> dict[str, Any]:
+    """The configuration with these numbers in its method."""
+
+    def changed(node: Any, place: tuple[Any, ...]) -> Any:
+        if isinstance(node, dict):
+            return {k: changed(v, (*place, k)) for k, v in node.items()}
+        if isinstance(node, list):
+            return [changed(v, (*place, i)) for i, v in enumerate(node)]
+        return lengths.get(place, node)
+
+    return {**config, "method": changed(config["method"], ())}

@@ -1,0 +1,60 @@
+"""Long loops are priced by short ones: as if they had been gone through."""
+
+from dataclasses import asdict
+
+import pytest
+
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.price import long_loops
+from jumpbench.tables.price.ledger import TooLong, Work
+from jumpbench.tables.price.long_loops import counted, interpolated
+from jumpbench.tables.price.passes import Count, count
+
+LOOPS = (
+    "data.n_samples=10", "method.sampler.n_iterations=40",
+    "method.sampler.likelihood_step.n_proposals=48",
+)  # fmt: skip
+
+
+def test_nested_loops_are_multilinear_in_their_lengths():
+    def at(lengths):
+        a, b = lengths[("a",)], lengths[("b",)]
+        return Count(asdict(Work(flops=3.0 + 5 * a * (2 + 7 * b), operators=a)), 0.0, a / b)
+
+    found = interpolated({("a",): 300, ("b",): 1000}, at)
+    assert found.work["flops"] == pytest.approx(3 + 5 * 300 * 7002)
+    assert found.work["operators"] == pytest.approx(300) and found.memory_gb == 2.0
+
+
+def test_a_gibbs_sampler_by_short_loops_is_the_same_gone_through():
+    config = plan_run("sgdd/table2", LOOPS).placed()
+    whole = count(config).work
+    loops = dict(long_loops._loops(config["method"]))
+    assert sorted(loops.values()) == [40, 48]
+    short = interpolated(loops, lambda lengths: count(long_loops._with(config, lengths))).work
+    assert whole["operators"] > 5000
+    for kind in ("operators", "bytes", "random", "gathered"):
+        assert short[kind] == pytest.approx(whole[kind], rel=0.02), kind
+
+
+def test_loops_are_shortened_only_where_all_of_it_takes_too_long(monkeypatch):
+    seen = []
+
+    def fake(config, seconds):
+        lengths = config["method"]["n_steps"], config["method"]["inner"]["n_proposals"]
+        seen.append(lengths)
+        if lengths[0] * lengths[1] > limit:
+            raise TooLong
+        return Count(asdict(Work(bytes=lengths[0] * lengths[1])), 0.0, 0.0)
+
+    monkeypatch.setattr(long_loops, "count", fake)
+    config = {"method": {"n_steps": 1000, "inner": {"n_proposals": 64, "width": 99}}}
+    limit = 64_000
+    assert counted(config).work["bytes"] == 64_000 and len(seen) == 1
+    limit = 1000
+    assert counted(config).work["bytes"] == pytest.approx(64_000) and len(seen) == 6
+    limit = 10
+    with pytest.raises(TooLong):
+        counted(config)
+    with pytest.raises(TooLong):
+        counted({"method": {"n_steps": 20, "inner": {"n_proposals": 20}}})
