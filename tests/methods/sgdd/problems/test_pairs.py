@@ -25,6 +25,6 @@ def test_marginal_is_the_enumerated_one():
 
 def test_the_measurement_says_something():
     """Otherwise the prior alone would win the table."""
-    problem = PairPosterior()
+    problem = PairPosterior(10)
     assert problem.length == 10 and problem.pairs.shape == (2, 10)
     assert hellinger(problem.marginal(), problem.prior_marginal()) > 0.15

@@ -61,7 +61,7 @@ class PairPosterior:
     n_states = 2
 
     def __init__(
-        self, length: int = 10, share: float = 1.0, ones: float = 0.3, sigma: float = 0.5,
+        self, length: int, share: float = 1.0, ones: float = 0.3, sigma: float = 0.5,
         seed: int = 0,
     ) -> None:  # fmt: skip
         self.length, self.sigma = length, sigma
