@@ -21,19 +21,37 @@ class FakeGenerator(torch.Generator):
         return torch.device("cuda", 0)
 
 
-# Answers to questions about values; the tests of synchronisation forbid them in step loops.
-_ANSWERS = {
-    "__bool__": lambda self: False,
-    "__float__": lambda self: 1.0,
-    "__int__": lambda self: 1,
-    "__index__": lambda self: 1,
-    "item": lambda self: 1,
-}
+# Answers to questions about values, for which a GPU would be waited for.
+_ANSWERS = {"__bool__": False, "__float__": 1.0, "__int__": 1, "__index__": 1, "item": 1}
+
+
+def _place():
+    """The line of the package that asks."""
+    frame = sys._getframe(1)
+    while frame is not None and "/jumpbench/" not in frame.f_code.co_filename:
+        frame = frame.f_back
+    if frame is None:
+        return "elsewhere"
+    file = frame.f_code.co_filename.rpartition("/jumpbench/")[2]
+    return f"{file}: {frame.f_code.co_qualname}"
 
 
 @contextlib.contextmanager
-def fake_gpu() -> Iterator[None]:
-    """Inside, ``device="cuda"`` works, and mixing it with tensors of the CPU raises."""
+def fake_gpu() -> Iterator[list[str]]:
+    """Inside, ``device="cuda"`` works, and mixing it with tensors of the CPU raises.
+
+    Who asks for values on it is noted in the list, by file and function.
+    """
+    asked: list[str] = []
+
+    def answering(value: Any) -> Any:
+        def answer(self: Tensor, *_: Any, **__: Any) -> Any:
+            if self.is_cuda:
+                asked.append(_place())
+            return value(self) if callable(value) else value
+
+        return answer
+
     real, gpu = seeding.make_generator, FakeGenerator()
 
     def make_generator(seed: int, *names: Any, device: Any = "cpu") -> torch.Generator:
@@ -46,7 +64,8 @@ def fake_gpu() -> Iterator[None]:
         stack.callback(torch.__future__.set_overwrite_module_params_on_conversion, False)
         for user in users:
             stack.enter_context(mock.patch.object(user, "make_generator", make_generator))
-        stack.enter_context(mock.patch.multiple(Tensor, **_ANSWERS))
+        answers = {name: answering(value) for name, value in _ANSWERS.items()}
+        stack.enter_context(mock.patch.multiple(Tensor, **answers))
         # The fake form knows no generator.
         stack.enter_context(
             mock.patch.object(Tensor, "exponential_", lambda z, *_, **__: exponential(z))
@@ -56,7 +75,8 @@ def fake_gpu() -> Iterator[None]:
         not_here = "torch.cuda.amp.common.amp_definitely_not_available"
         stack.enter_context(mock.patch(not_here, lambda: False))
         stack.enter_context(mock.patch("torch.cuda.is_bf16_supported", lambda: True))
-        stack.enter_context(mock.patch("torch.equal", lambda *_: True))
-        stack.enter_context(mock.patch("torch.unique", lambda z, **_: z.flatten()[:7]))
+        for name in ("torch.equal", "torch.allclose"):
+            stack.enter_context(mock.patch(name, answering(True)))
+        stack.enter_context(mock.patch("torch.unique", answering(lambda z: z.flatten()[:7])))
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
-        yield
+        yield asked

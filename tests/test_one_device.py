@@ -1,4 +1,5 @@
-"""Training and testing keep every tensor on the GPU, in float32 and under bfloat16 autocast.
+"""Training and testing keep every tensor on the GPU, in float32 and under bfloat16 autocast, and
+after the first step wait for none but where it is listed.
 
 On a fake GPU (see ``fake_gpu``): no value is computed and no gradient taken, but an operation on
 tensors of two devices raises, wherever it stands.
@@ -71,8 +72,28 @@ RUNS = {
     "particles": partial(smoke, "sgdd/table3", "SMC"),
     "twisted": partial(smoke, "sgdd/table3", "TDS"),
     "fine_tuning": partial(smoke, "sgdd/table3", "DRAKES w/ KL"),
+    "gibbs": partial(smoke, "sgdd/table2", "SGDD"),
+    "prior": lambda: smoke("sgdd/figure3", "SGDD").needs["prior"],
+    "persistent": partial(smoke, "dnfs/table4", "PCD with Gibbs (here)"),
+    "ratios": partial(smoke, "dnfs/table4", "ratio matching"),
+    "graph_policies": partial(smoke, "dnfs/table1", "GFlowNet"),
     "oracle": lambda: smoke("sgdd/table3", "SMC").needs["guide"],
 }  # fmt: skip
+
+
+WAITS_FOR = {
+    "methods/dasbs/probes.py: ModeBalance.__call__": "once a stage",
+    "methods/dnfs/training.py: FlowTraining._record": "once a roll-out, four numbers at a time",
+    "methods/dnfs/energy_judging.py: uniform_log_z": "once a batch of draws",
+    "methods/sgdd/site_kernel.py: _check": "before the first step",
+    "methods/unnormalised/chains.py: diagnostics": "after the last step",
+    "samplers/clusters/labels.py: labels_by_propagation": "until no label moves, once a sweep",
+    "samplers/draws.py: narrow": "after the last step",
+    "targets/base.py: check_states": "before the first step",
+    "targets/base.py: check_target": "before the first step",
+    "targets/graphs.py: GraphLaw.table_evaluations": "once a law",
+}
+"""Who asks a GPU for a value in trainings and draws, and when; all else runs ahead of it."""
 
 
 class Trainer(SimpleNamespace):
@@ -94,29 +115,32 @@ class Optimizer:
     step = zero_grad
 
 
-def train(method, batch):
+def train(method, batch, asked):
     found = method.configure_optimizers()
     several = isinstance(found, list | tuple) and len(found) > 1
     method.optimizers = lambda: [Optimizer()] * len(found) if several else Optimizer()
     method.manual_backward = lambda loss: None
     method.on_fit_start()
     for step in range(STEPS):
+        if step == 1:  # the first step may look at what it is given
+            asked.clear()
         method.trainer.global_step = step
         with torch.autocast("cuda", torch.bfloat16, enabled=step % 2 == 1):
             loss = method.training_step(batch, step)
         assert loss is None or loss.device.type == "cuda"
 
 
-def evaluate(method, batch):
+def evaluate(method, batch, asked):
     with torch.no_grad():
         method.on_test_start()
+        asked.clear()
         drawn = method.draw(batch, method.test_generator(0))
     for draws in drawn.values() if isinstance(drawn, dict) else [drawn]:
         assert draws.samples.device.type == "cuda"
 
 
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
-def test_every_tensor_is_on_the_gpu(run, monkeypatch):
+def test_every_tensor_is_on_the_gpu_and_none_is_waited_for(run, monkeypatch):
     # Read on the host, once a call, from values that a fake GPU does not have.
     monkeypatch.setattr(swendsen_wang, "bond_probability", lambda target: 0.5)
     # Values mean nothing here, so they may be infinite; and another run's weights are not there.
@@ -141,15 +165,22 @@ def test_every_tensor_is_on_the_gpu(run, monkeypatch):
         data.setup(stage)
         method.setup(stage)
         batches[stage] = next(iter(loaders[stage]()))
-    with fake_gpu():
+    with fake_gpu() as asked:
         method.to("cuda")
         for stage, batch in batches.items():
             method.train(stage == "fit")
             trainer.training, trainer.testing = stage == "fit", stage == "test"
             batch = data.on_after_batch_transfer(move_data_to_device(batch, "cuda"), 0)
-            {"fit": train, "test": evaluate}[stage](method, batch)
+            {"fit": train, "test": evaluate}[stage](method, batch, asked)
+            assert set(asked) <= WAITS_FOR.keys(), set(asked) - WAITS_FOR.keys()
 
 
 def test_a_tensor_on_the_wrong_device_is_found():
     with fake_gpu(), pytest.raises(RuntimeError, match="same device"):
         torch.zeros(3, device="cuda") + torch.ones(3)
+
+
+def test_a_question_for_a_value_is_noted():
+    with fake_gpu() as asked:
+        graphs = torch.ones(3, device="cuda")
+        assert not asked and bool(graphs[0]) is False and asked == ["elsewhere"]

@@ -22,6 +22,7 @@ KEYS = {
     "experiment": "SLUG/NAME; 'jumpbench experiments' shows all",
     "metric": "names of what a run measures (show: of what a table shows), separated by commas",
     "devices": "GPUs that the runs are for, not this machine: A100, 8xH100",
+    "device": "cuda (default), or cpu: the same checks of the CPU against itself",
     "within": "8h, 90min: choose the tables that decide most open claims in that time",
     "project": "of W&B (default jumpbench)",
     "entity": "of W&B (default: that of the key)",

@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jumpbench.cli.commandline import Call, Command
@@ -101,6 +102,14 @@ def _plan(call: Call) -> int:
         return 0 if print_plans(tables, selection, machine) else 1
     print_plan(tables[0], selection, machine)
     return 0
+
+
+def _gpu(call: Call) -> int:
+    tables = _tables(call if call.names else replace(call, names=["all"]))
+    from jumpbench.tables.commands.gpu_check import check_gpu
+
+    keys = call.keys
+    return 0 if check_gpu(tables, keys.get("device", "cuda"), keys.get("scale", "paper")) else 1
 
 
 def _experiments(call: Call) -> int:
@@ -257,6 +266,11 @@ COMMANDS = {
         _plan, "what of a table is still to run, and about how long that takes", "SLUG/TABLE ...",
         (*_SELECTED, "devices", "within"), _EVERY_RUN, refused=_MAKES_NONE,
         more="example: jumpbench plan all scale=paper within=8h devices=8xH100",
+    ),
+    "gpu": Command(
+        _gpu, "ten minutes on a GPU: does it agree with the CPU, how fast is it, one paper's run",
+        "[SLUG/TABLE ...]", ("device", "scale"),
+        more="scale= is that of speed and run (default paper); the report shows the result.",
     ),
     "show": Command(
         _show, "the configuration of a run or behind a cell, with the line that says each value",

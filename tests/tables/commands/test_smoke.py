@@ -70,7 +70,7 @@ def shared(tmp_path_factory):
 
 
 @pytest.fixture
-def elsewhere(shared, monkeypatch):
+def elsewhere(shared, monkeypatch, kept_plans):
     monkeypatch.delenv("JUMPBENCH_DATA", raising=False)
     monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(shared / "outputs"))
     monkeypatch.chdir(shared)

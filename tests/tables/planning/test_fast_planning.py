@@ -13,6 +13,7 @@ from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import SCALES
 from jumpbench.tables.planning import composition, plan
 from jumpbench.tables.planning.composition import chooses_group, parsed_override
+from jumpbench.tables.planning.fast import planned_runs
 from jumpbench.tables.planning.fast.config_files import ConfFolders
 from jumpbench.tables.planning.grid import Selection, build, unique_runs
 
@@ -56,6 +57,7 @@ def plain_planning(composed):
         for module in (composition, plan):
             patch.setattr(module, "with_copies", partial(with_values, composed))
         patch.setattr(plan, "resolved", by_omegaconf)
+        patch.setattr(planned_runs, "cache_folder", lambda name: None)  # nothing is kept
         if composed is by_hydra:
             patch.setattr(ConfFolders, "manipulate_search_path", lambda *_: None)
         plan.forget()

@@ -2,9 +2,10 @@
 
 import pytest
 
+from jumpbench.cli.main import main
 from jumpbench.paths import suite_root
 from jumpbench.tables.language.spec import available, load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import Selection, build, unique_runs
 
 IDS = [i for i in available() if (suite_root() / "reproduce" / f"{i}.yaml").is_file()]
 ELSEWHERE = [
@@ -42,3 +43,18 @@ def test_binarised_mnist_at_16x16_is_none():
     """0.3 million parameters and 1,600 of 250,000 steps; its claims are ours, and decided there."""
     small = load("blackout/mnist").scales["small"]
     assert small.kind == "own setting" and small.judged and not small.compared
+
+
+@pytest.mark.parametrize("table_id", [i for i in IDS if "paper" in load(i).scales])
+def test_every_run_of_the_paper_scale_states_its_precision(table_id):
+    for run in unique_runs(build(load(table_id), Selection("paper", "1"))):
+        assert run.config["trainer"]["precision"] in ("32-true", "bf16-mixed"), run.id
+        assert isinstance(run.config["tf32"], bool), run.id
+
+
+def test_show_prints_the_precision_with_the_line_that_states_it(capsys):
+    assert main(["show", "experiment=dasbs/ising"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    said = {key: next(x for x in lines if x.strip().startswith(key)) for key in ("prec", "tf32")}
+    assert "bf16-mixed" in said["prec"] and "ising.yaml" in said["prec"]
+    assert "false" in said["tf32"] and "run.yaml" in said["tf32"]

@@ -193,3 +193,15 @@ def test_the_code_of_a_run_is_noted_before_it_begins(project, monkeypatch):
     made = json.loads((plan_run("toy/walk").folder / "provenance.json").read_text())
     assert seen and made["edited"] == {"src/x.py": "0"}
     provenance.edited_code.cache_clear()
+
+
+def test_precision_is_recorded_and_tf32_is_off_unless_asked_for(project):
+    matmul, convolution = torch.backends.cuda.matmul, torch.backends.cudnn
+    assert plan_run("toy/walk").hash == plan_run("toy/walk", ("tf32=false",)).hash
+    for word, on in (("true", True), ("false", False)):
+        assert main(["run", "experiment=toy/walk", f"tf32={word}"]) == 0
+        origin = json.loads(
+            (plan_run("toy/walk", (f"tf32={word}",)).folder / "provenance.json").read_text()
+        )
+        assert (origin["precision"], origin["tf32"]) == ("32-true", on)
+        assert matmul.allow_tf32 is convolution.allow_tf32 is on

@@ -1,5 +1,6 @@
 """``jumpbench report``: one page of all tables, made and recorded, and a server that follows."""
 
+import contextlib
 import hashlib
 import http.server
 import sys
@@ -13,6 +14,7 @@ from rich.progress import track
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import outputs_root
+from jumpbench.tables.commands import gpu_shown
 from jumpbench.tables.commands.recorded import (
     command_of,
     how_to_draw,
@@ -25,6 +27,7 @@ from jumpbench.tables.commands.recorded import (
 from jumpbench.tables.commands.recordpictures import pictures_of
 from jumpbench.tables.language.spec import available, load, sweeps
 from jumpbench.tables.language.types import Table
+from jumpbench.tables.runs.store import read_json
 from jumpbench.tables.views.console import console
 from jumpbench.tables.views.figures import Filled, entries
 from jumpbench.tables.views.layout import View
@@ -48,11 +51,23 @@ def write_page(stamp: str = "") -> Path:
     elif not stamp:
         names = _told(list(names))
     tables = [variants for name in names if (variants := _variants(name, damaged))]
-    if not tables and not damaged:
+    gpu = _gpu(damaged)
+    if not tables and not damaged and not gpu:
         raise UserError("no table has been made yet; make one with: jumpbench table SLUG/TABLE")
     path = page_file()
-    write_atomic(path, to_page(tables, damaged=damaged, stamp=stamp))
+    write_atomic(path, to_page(tables, damaged=damaged, stamp=stamp, gpu=gpu))
     return path
+
+
+def _gpu(damaged: list[tuple[str, str]]) -> dict[str, Any] | None:
+    """What ``jumpbench gpu`` left, in words; None if there is nothing."""
+    if not gpu_shown.result_file().is_file():
+        return None
+    with contextlib.suppress(UserError, KeyError, TypeError, ValueError, AttributeError):
+        return gpu_shown.shown(read_json(gpu_shown.result_file(), "run jumpbench gpu again"))
+    print("left out: GPU check: it is damaged; run jumpbench gpu again", file=sys.stderr)
+    damaged.append(("GPU check", ""))
+    return None
 
 
 TOLD_SECONDS = 5.0
@@ -138,6 +153,7 @@ def _drawn(view: View, file: Path) -> dict[str, Path]:
 def stamp() -> str:
     """Changes whenever a table does."""
     files = [file for table in shown() for _, file in _sources(table)]
+    files += [file for file in [gpu_shown.result_file()] if file.is_file()]
     facts = [(str(f), s.st_mtime_ns, s.st_size) for f in files if (s := f.stat())]
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -14,9 +14,11 @@ from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.run_places import Place, run_places, steps_of
-from jumpbench.tables.price.kept import Price, keep_total, kept_total, price
+from jumpbench.tables.price.kept import Price, keep_total, kept_total, price, taken_gb
 from jumpbench.tables.price.machines import Machine
 
+GPUS_GB = (24, 40, 80)
+"""Sizes of GPUs that runs are held against."""
 SHOWN = 6
 """So many rows whose price is not known are named."""
 
@@ -28,7 +30,7 @@ class Estimate:
     seconds: dict[str, float] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
     source: dict[str, str] = field(default_factory=dict)
-    memory_gb: dict[str, float] = field(default_factory=dict)
+    memory: dict[str, Mapping[str, float]] = field(default_factory=dict)  # GiB of each part
     rows: dict[str, str] = field(default_factory=dict)
     why: dict[str, str] = field(default_factory=dict)  # of the unknown ones
 
@@ -50,10 +52,11 @@ class Estimate:
             count = f"{row}: {len(runs)} run{'s'[: len(runs) > 1]}"
             if known:
                 sources = "; ".join(dict.fromkeys(self.source[run] for run in known))
-                memory = max((self.memory_gb.get(run, 0.0) for run in known), default=0.0)
                 seconds = sum(self.seconds[run] for run in known)
-                size = f", {memory:.1f} GiB each" if memory >= 0.05 else ""
-                yield f"{count}, about {duration(seconds)}{size} ({sources})"
+                yield f"{count}, about {duration(seconds)} ({sources})"
+                largest = max((self.memory.get(run, {}) for run in known), key=_total)
+                if _total(largest) >= 0.05:
+                    yield f"  {memory_line(largest)}"
             reasons = dict.fromkeys(self.why[run] for run in runs if run in self.unknown)
             if reasons:
                 left = len(runs) - len(known)
@@ -76,6 +79,19 @@ class Estimate:
             )
             parts.append(f"how long these rows take is not known: {shown}")
         return "; ".join(parts)
+
+
+def memory_line(memory: Mapping[str, float]) -> str:
+    """``12.0 GiB (1.0 weights, ...), for a GPU of 24 GB``: the smallest that takes it."""
+    needed = taken_gb(_total(memory))
+    size = next((size for size in GPUS_GB if needed <= size), None)
+    parts = ", ".join(f"{size:.1f} {name}" for name, size in memory.items() if size >= 0.05)
+    fits = f"for a GPU of {size} GB" if size else f"for no GPU of {GPUS_GB[-1]} GB"
+    return f"{_total(memory):.1f} GiB ({parts}), {fits}"
+
+
+def _total(memory: Mapping[str, float]) -> float:
+    return sum(memory.values())
 
 
 def estimate(
@@ -141,7 +157,7 @@ def _add_counted(total: Estimate, run: Run, found: Price, machine: Machine | Non
     seconds = found.seconds(where.at(str(run.config["trainer"].get("precision"))))
     total.seconds[run.hash] = min(seconds, limit) if limit else seconds
     total.source[run.hash] = f"counted, for {where.name}"
-    total.memory_gb[run.hash] = found.memory_gb
+    total.memory[run.hash] = found.memory
 
 
 def _this_machine() -> Machine:

@@ -9,7 +9,7 @@ from jumpbench.tables.planning.defaults import completed
 
 # The nodes of a configuration that decide a run's result. Everything else (settings tables, names,
 # unused groups, loggers, resources) may change without making another run of it.
-DECIDING = ("data", "method", "evaluation", "trainer", "stages", "seed", "needs", "budget")
+DECIDING = ("data", "method", "evaluation", "trainer", "stages", "seed", "needs", "budget", "tf32")
 
 # Nodes in which null is as good as absent.
 NULL_IS_ABSENT = ("trainer", "budget")

@@ -5,7 +5,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +27,17 @@ _OF_ONE = ("seed", "needs")  # of one run, not of its work
 @dataclass(frozen=True)
 class Price:
     """What a run takes, or ``why`` that is not known. ``work``: see
-    :class:`~jumpbench.tables.price.ledger.Work`."""
+    :class:`~jumpbench.tables.price.ledger.Work`; ``memory``: GiB of weights, gradients, states of
+    optimisers and activations."""
 
     work: Mapping[str, float] | None = None
     steps: float = 0.0
-    memory_gb: float = 0.0
+    memory: Mapping[str, float] = field(default_factory=dict)
     why: str = ""
+
+    @property
+    def memory_gb(self) -> float:
+        return sum(self.memory.values())
 
     def seconds(self, machine: "Machine") -> float:
         assert self.work is not None
@@ -56,10 +61,15 @@ def price(run: Run, count: bool = True) -> Price:
 
 
 def gpu_memory_gb(run: Run) -> float | None:
-    """GPU memory that a run is taken to need, in GiB: what is counted, a third of it for what the
-    allocator loses, and one for the context of its process. None if it cannot be counted."""
+    """GPU memory that a run is taken to need, in GiB; None if it cannot be counted."""
     found = price(run)
-    return None if found.work is None else 4 / 3 * found.memory_gb + 1.0
+    return None if found.work is None else taken_gb(found.memory_gb)
+
+
+def taken_gb(counted: float) -> float:
+    """GPU memory (GiB) for what is counted: with a third of it for what the allocator loses, and
+    one for the context of the process."""
+    return 4 / 3 * counted + 1.0
 
 
 def _counted(run: Run) -> tuple[Price, bool]:

@@ -42,7 +42,7 @@ def counted(config: dict[str, Any], seconds: float = SECONDS) -> Count:
 def interpolated(loops: dict[tuple[Any, ...], int], at: Callable[[dict], Count]) -> Count:
     """The count at these lengths, from those at all combinations of two short ones."""
     low, high = SHORT
-    total, memory, steps = Work(), 0.0, 0.0
+    total, every = Work(), []
     for chosen in itertools.product(SHORT, repeat=len(loops)):
         found = at(dict(zip(loops, chosen, strict=True)))
         share = math.prod(
@@ -50,8 +50,9 @@ def interpolated(loops: dict[tuple[Any, ...], int], at: Callable[[dict], Count])
             for length, one in zip(loops.values(), chosen, strict=True)
         )
         total += Work(**found.work) * share
-        memory, steps = max(memory, found.memory_gb), found.steps
-    return replace(found, work=vars(total.positive()), steps=steps, memory_gb=memory)
+        every.append(found.memory)
+    memory = max(every, key=lambda one: sum(one.values()))
+    return replace(found, work=vars(total.positive()), memory=memory)
 
 
 def _loops(node: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], int]]:

@@ -35,7 +35,7 @@ class Count:
 
     work: dict[str, float]
     steps: float
-    memory_gb: float
+    memory: dict[str, float]  # GiB, by what holds it
 
 
 def count(config: dict[str, Any], seconds: float = SECONDS) -> Count:
@@ -46,14 +46,11 @@ def count(config: dict[str, Any], seconds: float = SECONDS) -> Count:
         Exception: whatever a method raises that cannot go on without values.
     """
     with no_other_runs():
-        data = _data(json.dumps(config["data"])) if config["data"] else None
-        method = construct(_unfused(config["method"]), "method")
-        trainer = Trainer(datamodule=data, max_steps=int(config["trainer"].get("max_steps") or -1))
-        fill_in(method, trainer)
-        batches = {stage: _batch(data, trainer, stage) for stage in config["stages"]}
+        data, method, trainer = prepared(config)
+        batches = {stage: batch_of(data, trainer, stage) for stage in config["stages"]}
         for stage in config["stages"]:
             method.setup(stage)
-        trace = _Trace(method, trainer, config, Ledger(seconds))
+        trace = Trace(method, trainer, config, Ledger(seconds))
         with hollow(method), trace.ledger, traced_once(trace.ledger), no_values():
             for stage, (batch, length) in batches.items():
                 method.train(stage == "fit")
@@ -62,16 +59,26 @@ def count(config: dict[str, Any], seconds: float = SECONDS) -> Count:
                 if data is not None:
                     batch = data.on_after_batch_transfer(batch, 0)
                 trace.fit(batch, length) if stage == "fit" else trace.test(batch, length)
-    return Count(asdict(trace.total), trace.steps, trace.memory() / GIB)
+    return Count(asdict(trace.total), trace.steps, trace.memory())
 
 
-def _unfused(node: Any) -> Any:
-    """A configuration whose optimisers are not fused, which they are on real devices alone."""
+def prepared(config: dict[str, Any]) -> tuple[Any, Any, Trainer]:
+    """Data, method and what takes the place of a trainer."""
+    data = _data(json.dumps(config["data"])) if config["data"] else None
+    method = construct(_plain(config["method"]), "method")
+    trainer = Trainer(datamodule=data, max_steps=int(config["trainer"].get("max_steps") or -1))
+    fill_in(method, trainer)
+    return data, method, trainer
+
+
+def _plain(node: Any) -> Any:
+    """A configuration whose optimisers are not fused, which they are on real devices alone, and
+    whose networks are not compiled."""
     if isinstance(node, list):
-        return [_unfused(value) for value in node]
+        return [_plain(value) for value in node]
     if not isinstance(node, dict):
         return node
-    return {key: False if key == "fused" else _unfused(value) for key, value in node.items()}
+    return {k: False if k in ("fused", "compile") else _plain(v) for k, v in node.items()}
 
 
 @functools.lru_cache(4)
@@ -82,7 +89,7 @@ def _data(config: str) -> Any:
     return data
 
 
-def _batch(data: Any, trainer: Trainer, stage: str) -> tuple[Any, float]:
+def batch_of(data: Any, trainer: Trainer, stage: str) -> tuple[Any, float]:
     """The first batch of a stage, and how many there are."""
     if data is None:
         return torch.tensor(0), 1.0
@@ -96,13 +103,13 @@ def _batch(data: Any, trainer: Trainer, stage: str) -> tuple[Any, float]:
     return next(iter(loader)), length
 
 
-class _Trace:
+class Trace:
     """The stages of one run, counted."""
 
     def __init__(
-        self, method: Any, trainer: Trainer, config: dict[str, Any], ledger: Ledger
+        self, method: Any, trainer: Trainer, config: dict[str, Any], ledger: Ledger | None = None
     ) -> None:
-        self.method, self.trainer, self.ledger = method, trainer, ledger
+        self.method, self.trainer, self.ledger = method, trainer, ledger or Ledger(float("inf"))
         self.settings, self.budget = config["trainer"], config.get("budget") or {}
         self.total, self.steps, self.saved = Work(), 0.0, 0.0
         self.optimisers: list[Any] = []
@@ -110,7 +117,8 @@ class _Trace:
 
     # Training
 
-    def fit(self, batch: Any, length: float) -> None:
+    def begin(self) -> None:
+        """What Lightning does before the first step."""
         method = self.method
         self.optimisers = _listed(method.configure_optimizers())
         for optimiser in self.optimisers:
@@ -118,6 +126,9 @@ class _Trace:
         several = len(self.optimisers) > 1
         method.optimizers = lambda *args: self.optimisers if several else self.optimisers[0]
         method.on_fit_start()
+
+    def fit(self, batch: Any, length: float) -> None:
+        self.begin()
         limits = {k: v for k, v in self.budget.items() if v and k != "seconds"}
         steps = float(self.trainer.max_steps)
         if steps <= 0:
@@ -144,10 +155,10 @@ class _Trace:
             events = []
             for owner, name, period in every:
                 setattr(owner, name, 1)
-                events.append((self._step(batch, at)[0], period))
+                events.append((self.step(batch, at)[0], period))
                 setattr(owner, name, period)
             before = vars(self.method.spent).copy()
-            plain, taken = self._step(batch, at + 1)
+            plain, taken = self.step(batch, at + 1)
             spent = {k: (v - before[k]) / taken for k, v in vars(self.method.spent).items()}
             for event, period in events:
                 plain += (event - plain).positive() * (1 / period)
@@ -156,7 +167,7 @@ class _Trace:
                 break  # a step is like the other
         return means, spent
 
-    def _step(self, batch: Any, number: int) -> tuple[Work, int]:
+    def step(self, batch: Any, number: int) -> tuple[Work, int]:
         """The work of one call of the training step, and the optimiser's steps in it."""
         self.trainer.global_step, self._taken = number, 0
         weights = list(self.method.parameters())
@@ -193,16 +204,20 @@ class _Trace:
 
     # Memory
 
-    def memory(self) -> float:
-        """Bytes: weights, gradients, states of optimisers, what the backward pass needs (of one of
-        the batches that a step accumulates), and the largest operator's tensors."""
-        weights = sum(map(_bytes, (*self.method.parameters(), *self.method.buffers())))
+    def memory(self) -> dict[str, float]:
+        """GiB of the weights (buffers with them), their gradients, the states of optimisers, and
+        what the backward pass needs (of one of the batches that a step accumulates) with the
+        largest operator's tensors."""
         trained = [p for o in self.optimisers for g in o.param_groups for p in g["params"]]
         states = [s.values() for o in self.optimisers for s in o.state.values()]
-        kept = sum(_bytes(x) for values in states for x in values if isinstance(x, Tensor))
         parts = int(self.settings.get("accumulate_grad_batches") or 1)
-        activations = self.saved / parts + self.ledger.largest
-        return weights + sum(map(_bytes, trained)) + kept + activations
+        found = {
+            "weights": sum(map(_bytes, (*self.method.parameters(), *self.method.buffers()))),
+            "gradients": sum(map(_bytes, trained)),
+            "optimiser": sum(_bytes(x) for s in states for x in s if isinstance(x, Tensor)),
+            "activations": self.saved / parts + self.ledger.largest,
+        }
+        return {name: size / GIB for name, size in found.items()}
 
 
 def _bytes(x: Tensor) -> float:

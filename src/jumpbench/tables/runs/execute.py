@@ -104,6 +104,7 @@ class _RunJob:
         from lightning import seed_everything
 
         from jumpbench.methods.common.shards import Shards
+        from jumpbench.ops.precision import use_tf32
         from jumpbench.tables.planning.gate import construct
         from jumpbench.tables.runs.checkpoints import SaveCheckpoints, WholeFiles
         from jumpbench.tables.runs.devices import data_settings, strategy, trainer_settings
@@ -118,6 +119,7 @@ class _RunJob:
                 "trainer.accelerator=gpu, but torch sees no GPU here; "
                 "use trainer.accelerator=cpu, or a CUDA build of torch"
             )
+        use_tf32(bool(self.config.get("tf32")))
         check_seed(self.config["seed"])
         seed_everything(self.config["seed"], workers=True, verbose=False)
         data = data_settings(self.config)

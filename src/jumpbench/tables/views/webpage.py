@@ -58,12 +58,15 @@ def to_page(
     indexed: bool = True,
     damaged: Iterable[tuple[str, str]] = (),
     stamp: str = "",
+    gpu: Mapping[str, Any] | None = None,
 ) -> str:
     """The page of several tables, each in its variants, the first of which is shown.
 
     Args:
         indexed: with a list of the tables and a search above them.
         damaged: (table, variant) of files that could not be read.
+        gpu: what ``jumpbench gpu`` found: ``device``, ``summary`` and ``rows`` of ``run``,
+            ``agreement`` and ``throughput``.
         stamp: of what is shown; a page with one asks its server for a newer one.
     """
     from markupsafe import Markup
@@ -75,6 +78,7 @@ def to_page(
         css=Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),
         script=Markup((TEMPLATES / "page.js").read_text(encoding="utf-8")),
         sections=sections, indexed=indexed, damaged=list(damaged), stamp=stamp,
+        gpu=gpu,
     )  # fmt: skip
 
 

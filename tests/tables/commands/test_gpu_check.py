@@ -1,0 +1,120 @@
+"""``jumpbench gpu``: agreement with the CPU, speed, one run; here the CPU against itself."""
+
+import json
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn.functional import dropout
+
+from jumpbench.cli.main import main
+from jumpbench.paths import outputs_root
+from jumpbench.tables.commands import gpu_check
+from jumpbench.tables.commands.gpu_agreement import HostDraws, Outcome, differences
+from jumpbench.tables.commands.gpu_shown import result_file
+from jumpbench.tables.commands.report_page import write_page
+
+DRAWS = {
+    "rand": lambda d, g: torch.rand(4, device=d, generator=g),
+    "randint": lambda d, g: torch.randint(9, (4,), device=d, generator=g),
+    "randperm": lambda d, g: torch.randperm(4, device=d, generator=g),
+    "uniform": lambda d, g: torch.empty(4, device=d).uniform_(generator=g),
+    "exponential": lambda d, g: torch.empty(4, device=d).exponential_(generator=g),
+    "normal": lambda d, g: torch.normal(0.0, 1.0, (4,), device=d, generator=g),
+    "out": lambda d, g: torch.rand(4, generator=g, out=torch.empty(4, device=d)),
+    "bernoulli": lambda d, g: torch.bernoulli(torch.full((4,), 0.5, device=d), generator=g),
+    "multinomial": lambda d, g: torch.multinomial(torch.ones(4, device=d), 2, generator=g),
+    "like": lambda d, g: torch.rand_like(torch.ones(4, device=d)),
+    "dropout": lambda d, g: dropout(torch.ones(4, device=d)),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_draws_are_of_one_stream_whatever_the_generator(draw):
+    def drawn(seed):
+        torch.manual_seed(0)
+        with HostDraws():
+            return draw("cpu", torch.Generator().manual_seed(seed))
+
+    assert torch.equal(drawn(1), drawn(2))
+
+
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+def test_draws_are_made_on_the_cpu_for_the_device(draw):
+    """On a GPU without values, whose own random operators would need a device."""
+    made = []
+
+    class Seen(HostDraws):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = super().__torch_dispatch__(func, types, args, kwargs)
+            made.append(func)
+            return out
+
+    with FakeTensorMode(allow_non_fake_inputs=True), Seen():
+        out = draw("cuda", None)
+    assert made and out.device.type == "cuda"
+
+
+def test_what_differs_is_found():
+    ours = Outcome({"N": {"float32": [torch.ones(4)]}}, [torch.ones(3)], {"": torch.zeros(40)})
+    found = differences(ours, ours)
+    assert list(found) == ["N, float32", "gradients", "draws"]
+    assert all(apart == 0.0 for apart, _ in found.values())
+    late = torch.zeros(40).index_fill(0, torch.arange(4), 1)
+    other = Outcome(
+        {"N": {"float32": [torch.ones(4) * 1.01], "bfloat16": [torch.ones(4) * 1.01]}},
+        [torch.tensor([1.0, 1.0, torch.inf])], {"": late},
+    )  # fmt: skip
+    found = differences(ours, other)
+    for name, enough in (("N, float32", False), ("N, bfloat16", True)):
+        apart, most = found[name]
+        assert apart == pytest.approx(0.01, rel=1e-3) and (apart <= most) is enough
+    assert found["gradients"][0] == float("inf") and found["draws"][0] == pytest.approx(0.1)
+
+
+def test_the_cpu_agrees_with_itself_and_the_report_says_so(capsys):
+    assert (
+        main(["gpu", "dasbs/exact", "symmetric_diffusers/table5", "device=cpu", "scale=smoke"]) == 0
+    )
+    content = json.loads(result_file().read_text())
+    looked = [name for one in content["agreement"] for name in one["differences"]]
+    assert {"gradients", "draws", "StatePerceptron, bfloat16"} <= set(looked)
+    for one in content["agreement"]:
+        assert one["agrees"]
+        exact = [a for what, (a, _) in one["differences"].items() if "bfloat16" not in what]
+        assert exact and not any(exact), one
+    assert content["throughput"] and content["run"]["made"]
+    for one in content["throughput"]:
+        assert 0 < one["share"] < 1 and one["seconds"] > 0, one
+    page = write_page().read_text()
+    count = len(content["agreement"])
+    assert 'id="gpu"' in page and f"{count} of {count} kinds of runs agree" in page
+    for damage in ("{}", '{"agreement": 3}', "not json"):
+        result_file().write_text(damage)
+        assert 'id="gpu"' not in write_page().read_text()
+        assert "left out: GPU check" in capsys.readouterr().err
+
+
+def test_a_device_that_computes_otherwise_fails(monkeypatch):
+    real = gpu_check.outcome
+
+    def outcome(config, batches, device, half):
+        found = real(config, batches, device, half)
+        found.gradients = [g * (1.1 if half else 1.0) for g in found.gradients]
+        return found
+
+    monkeypatch.setattr(gpu_check, "outcome", outcome)
+    (one, *_) = gpu_check._agreement(["dasbs/exact"], "cpu")
+    assert not one["agrees"] and one["differences"]["gradients"][0] == pytest.approx(0.1)
+
+
+def test_without_a_gpu_there_is_one_line(monkeypatch, capsys):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    for words, said in (
+        ([], "torch sees no GPU here; device=cpu"),
+        (["device=tpu"], "device=tpu: give"),
+    ):
+        assert main(["gpu", "dasbs/exact", *words]) != 0
+        error = capsys.readouterr().err
+        assert said in error and error.count("\n") == 1
+    assert not result_file().exists() and not (outputs_root() / "tables").exists()

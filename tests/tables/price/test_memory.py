@@ -1,0 +1,72 @@
+"""Counted memory of a training beside what torch allocates on the CPU for the same steps."""
+
+import pytest
+from torch.profiler import ProfilerActivity, profile
+
+from jumpbench.tables.commands.run_seconds import Estimate, memory_line
+from jumpbench.tables.planning.gate import construct
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.price.kept import taken_gb
+from jumpbench.tables.price.passes import GIB, count
+from jumpbench.tables.price.stand_ins import Trainer, fill_in
+
+TRAININGS = {
+    "permutation_transformer": (
+        "symmetric_diffusers/fixed_permutation", "data.length=6", "data.train_batch_size=64",
+        "method.optimizer.fused=false",
+    ),
+    "digit_classifier": ("sgdd/mnist_classifier", "data.side=16"),
+}  # fmt: skip
+
+
+def allocated(config):
+    """(GiB of the weights, the most that two steps allocate beside them), by torch's profiler."""
+    data, method = construct(config["data"], "data"), construct(config["method"], "method")
+    trainer = Trainer(datamodule=data, max_steps=10)
+    fill_in(method, trainer)
+    data.trainer = trainer
+    data.prepare_data()
+    data.setup("fit")
+    method.setup("fit")
+    batch = next(iter(data.train_dataloader()))
+    optimiser = method.configure_optimizers()
+    optimiser = optimiser["optimizer"] if isinstance(optimiser, dict) else optimiser
+    method.on_fit_start()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+        for step in range(2):
+            optimiser.zero_grad()
+            method.training_step(batch, step).backward()
+            optimiser.step()
+    events = [e for e in seen.profiler.kineto_results.events() if e.name() == "[memory]"]
+    held = most = 0
+    for event in sorted(events, key=lambda e: e.start_ns()):
+        held += event.nbytes()
+        most = max(most, held)
+    kept = [*method.parameters(), *method.buffers()]
+    return sum(x.numel() * x.element_size() for x in kept) / GIB, most / GIB
+
+
+@pytest.mark.parametrize("training", TRAININGS.values(), ids=TRAININGS)
+def test_counted_memory_is_what_torch_allocates(training):
+    """Weights to the byte; gradients, states and activations within a factor of two."""
+    experiment, *overrides = training
+    config = plan_run(experiment, overrides).placed()
+    config["trainer"]["max_steps"], config["stages"] = 10, ["fit"]
+    counted = count(config).memory
+    weights, beside = allocated(config)
+    assert counted.pop("weights") == pytest.approx(weights, rel=1e-6)
+    assert counted["optimiser"] == pytest.approx(2 * counted["gradients"], rel=1e-3)  # Adam's
+    assert 0.5 < sum(counted.values()) / beside < 2
+
+
+def test_memory_is_held_against_gpus():
+    parts = {"weights": 1.0, "gradients": 1.0, "optimiser": 2.0, "activations": 8.0}
+    assert memory_line(parts) == (
+        "12.0 GiB (1.0 weights, 1.0 gradients, 2.0 optimiser, 8.0 activations), for a GPU of 24 GB"
+    )
+    assert memory_line({"weights": 20.0}).endswith("for a GPU of 40 GB")
+    assert memory_line({"weights": 59.0}).endswith("for a GPU of 80 GB")
+    assert memory_line({"weights": 60.0}).endswith("for no GPU of 80 GB")
+    assert taken_gb(60.0) == 81.0
+    told = Estimate({"x": 5.0}, source={"x": "counted"}, memory={"x": parts}, rows={"x": "row"})
+    assert [*told.lines()][1].strip() == memory_line(parts)
