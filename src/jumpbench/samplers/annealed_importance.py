@@ -80,9 +80,7 @@ def anneal(
         UserError: powers that do not rise from 0 to 1, or a share outside (0, 1).
         ValueError: the target is not finite.
     """
-    if powers is not None and not (
-        powers[0] == 0 and powers[-1] == 1 and (powers.diff() > 0).all()
-    ):
+    if powers is not None and ((powers[0] != 0) | (powers[-1] != 1) | (powers.diff() <= 0).any()):
         raise UserError("the powers of an annealing must rise from 0 to 1")
     if not 0 < share < 1:
         raise UserError(f"the share of the effective sample size must be in (0, 1), not {share}")

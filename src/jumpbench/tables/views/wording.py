@@ -96,8 +96,8 @@ def notes(view: View) -> list[str]:
             names = [table.metrics[n].label or n for n in names if n in table.metrics]
         if names:
             left = len(names) - MOST_LEFT_OUT
-            shown = f"{', '.join(names[:MOST_LEFT_OUT])}{f' and {left} more' * (left > 0)}"
-            lines.append(f"Not part of the {view.scale_name} scale: {what} {shown}")
+            text = f"{', '.join(names[:MOST_LEFT_OUT])}{f' and {left} more' * (left > 0)}"
+            lines.append(f"Not part of the {view.scale_name} scale: {what} {text}")
     texts: set[str] = set()
     for cell in cells:
         if cell.note and cell.status != "cited" and cell.note not in texts and not is_outside(cell):
