@@ -100,7 +100,7 @@ def test_trainings_take_about_what_their_records_took(name):
     for row, cell in first.items():
         run = cell.runs[0]
         of_row = [
-            r["seconds"] for r in record["provenance"]["seconds"]
+            r.get("processor", r["seconds"]) for r in record["provenance"]["seconds"]
             if (r["row"], r["column"], r["needed"]) == (row, cell.column.name, None)
         ]  # fmt: skip
         if of_row and "fit" in run.config["stages"]:

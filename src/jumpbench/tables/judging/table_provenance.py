@@ -3,6 +3,7 @@
 import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from statistics import fmean
 from typing import Any
 
@@ -48,21 +49,29 @@ def table_provenance(
 
 
 def measured_seconds(grid: Iterable[GridCell]) -> list[dict[str, Any]]:
-    """Mean seconds of the finished runs of every row and column, as ``table.json`` keeps them."""
-    seconds: dict[tuple[Place, int | None], list[float]] = {}
+    """Mean seconds of the finished runs of every row and column, as ``table.json`` keeps them:
+    by the clock, and of the processor where every run noted them."""
+    seconds: dict[tuple[Place, int | None], list[tuple[float, float]]] = {}
     for place, run in run_places(grid).values():
         file = run.folder / PROVENANCE
         if os.path.isfile(file):
             with contextlib.suppress(*DAMAGED):
-                one = _wall_seconds(read_json(file, "delete it"))
-                seconds.setdefault((place, steps_of(run)), []).append(one)
+                origin = read_json(file, "delete it")
+                both = _wall_seconds(origin), float(origin.get("processor_seconds", "nan"))
+                seconds.setdefault((place, steps_of(run)), []).append(both)
     return [
         {
             "row": place.row, "column": place.column, "needed": place.name or None,
-            "steps": steps, "runs": len(each), "seconds": round(fmean(each), 2),
+            "steps": steps, "runs": len(each), "seconds": round(fmean(w for w, _ in each), 2),
+            **_processor([busy for _, busy in each]),
         }
         for (place, steps), each in seconds.items()
     ]  # fmt: skip
+
+
+def _processor(seconds: list[float]) -> dict[str, float]:
+    mean = fmean(seconds)
+    return {"processor": round(mean, 2)} if 0 <= mean < inf else {}
 
 
 def _wall_seconds(provenance: Mapping[str, Any]) -> float:

@@ -25,7 +25,7 @@ from jumpbench.tables.runs import (
     SAMPLES,
     TRAINING,
 )
-from jumpbench.tables.runs.provenance import note_code, provenance
+from jumpbench.tables.runs.provenance import Started, note_code, provenance
 from jumpbench.tables.runs.runlog import logging_to
 from jumpbench.tables.runs.store import plain, run_hash, write_config, write_json
 
@@ -79,7 +79,7 @@ class _RunJob:
         from jumpbench.tables.runs.memory import forget_peak, keep_freed_memory
         from jumpbench.tables.runs.mirrors import close, log_results, mark
 
-        started = time.monotonic()
+        started = Started()
         note_code()
         keep_freed_memory()
         forget_peak()
@@ -199,7 +199,7 @@ class _RunJob:
             )
         self.metrics |= results
 
-    def finish(self, started: float) -> None:
+    def finish(self, started: Started) -> None:
         """Write what the run leaves behind; ``metrics.json`` last."""
         import torch
 

@@ -5,6 +5,7 @@ import importlib.metadata
 import os
 import platform
 import time
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,16 @@ from jumpbench.version import __version__
 _PACKAGES = ("torch", "torchvision", "lightning", "torchmetrics", "hydra-core", "numpy", "scipy")
 
 
-def provenance(config: dict[str, Any], started: float, device: str) -> dict[str, Any]:
-    """Where one run comes from, taken when it ends; ``started`` by the monotonic clock.
+@dataclass(frozen=True)
+class Started:
+    """When a run began: by the monotonic clock, and by the processor time of this process."""
+
+    clock: float = field(default_factory=time.monotonic)
+    processor: float = field(default_factory=time.process_time)
+
+
+def provenance(config: dict[str, Any], started: Started, device: str) -> dict[str, Any]:
+    """Where one run comes from, taken when it ends.
 
     Its code is as :func:`note_code` found it.
     """
@@ -37,7 +46,9 @@ def provenance(config: dict[str, Any], started: float, device: str) -> dict[str,
         "tf32": torch.backends.cuda.matmul.allow_tf32,
         "seed": config["seed"],
         "finished": now(),
-        "wall_seconds": round(time.monotonic() - started, 3),
+        "wall_seconds": round(time.monotonic() - started.clock, 3),
+        # Of all threads: on one it is what the run takes on a machine that does nothing else.
+        "processor_seconds": round(time.process_time() - started.processor, 3),
         "peak_memory_gb": round(peak_memory_gb(on_gpu), 3),
     }
 
