@@ -155,7 +155,9 @@ def test_every_command_runs(folder, capsys, monkeypatch):
     """At smoke scale; those with a launcher are run by tests/tables/launchers."""
     seen = set()
     for _, words in COMMANDS:
-        elsewhere = makes_no_run(words) or any(w.startswith("launcher=") for w in words)
+        elsewhere = makes_no_run(words) or any(
+            w.startswith(("launcher=", "within=")) for w in words
+        )
         if elsewhere or "mine/table2" in words:
             continue
         command, more = words_for_main(words, monkeypatch), []

@@ -1,21 +1,30 @@
 """Discrete-state generative modelling and sampling: five papers, every table, one command each."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from jumpbench.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from jumpbench import tables as tables
+    from jumpbench.tables.commands.library import run as run
+    from jumpbench.tables.commands.library import table as table
     from jumpbench.tables.commands.models import load_model as load_model
     from jumpbench.tables.commands.results import load_run as load_run
     from jumpbench.tables.commands.results import load_table as load_table
 
-__all__ = ["load_model", "load_run", "load_table"]
+_PLACES = {
+    "load_model": "models", "load_run": "results", "load_table": "results", "run": "library",
+    "table": "library",
+}  # fmt: skip
+
+__all__ = ["load_model", "load_run", "load_table", "run", "table", "tables"]
 
 
 def __getattr__(name: str) -> Any:
     # Late, so that a user of one sampler imports torch alone.
-    if name in __all__:
-        from jumpbench.tables.commands import models, results
-
-        return getattr(models if name == "load_model" else results, name)
+    if name == "tables":  # a package that can be called
+        return import_module("jumpbench.tables")
+    if name in _PLACES:
+        return getattr(import_module(f"jumpbench.tables.commands.{_PLACES[name]}"), name)
     raise AttributeError(f"module 'jumpbench' has no attribute '{name}'")

@@ -96,6 +96,11 @@ def sweep_file(table_id: str) -> Path:
     return outputs_root() / "tables" / table_id / "sweep.yaml"
 
 
+def sweep_of_wandb(table_id: str) -> Path:
+    """Where the id of a sweep on the server of W&B is kept, if it has one."""
+    return sweep_file(table_id).with_name("wandb.json")
+
+
 def table_file(table_id: str, below: Path | None = None) -> Path | None:
     """The file of a table in the first folder that has it; ``below``: behind that file."""
     files = [folder / f"{table_id}.yaml" for folder in reproduce_dirs()]

@@ -45,11 +45,15 @@ def _launcher(call: Call) -> "Launcher":
     return launcher(call.keys.get("launcher", "serial"), call.options)
 
 
+def _flag(call: Call, key: str) -> bool:
+    if (value := call.keys.get(key, "false")) not in ("true", "false"):
+        raise UserError(f"{key}={value[:40]}: give true or false")
+    return value == "true"
+
+
 def _fresh(call: Call) -> bool:
     """Whether what is finished is to be made again."""
-    if (value := call.keys.get("fresh", "false")) not in ("true", "false"):
-        raise UserError(f"fresh={value[:40]}: give true or false")
-    return value == "true"
+    return _flag(call, "fresh")
 
 
 def _table(call: Call) -> int:
@@ -57,15 +61,15 @@ def _table(call: Call) -> int:
     from jumpbench.tables.commands.preview import announcement
     from jumpbench.tables.commands.reproduction import reproduce
 
-    selection, fresh = _selection(call), _fresh(call)
+    selection, fresh, notes = _selection(call), _fresh(call), _flag(call, "notes")
     launcher = _launcher(call)
     if len(tables) == 1:
-        return 0 if reproduce(tables[0], selection, launcher, fresh) else 1
+        return 0 if reproduce(tables[0], selection, launcher, fresh, notes) else 1
     print(announcement(tables, selection), file=sys.stderr, flush=True)
     done = []
     for table in tables:
         try:
-            done.append(reproduce(table, selection, launcher, fresh))
+            done.append(reproduce(table, selection, launcher, fresh, notes))
         except UserError as error:  # one of many does not stop the others
             print(f"error: {table}: {printable(str(error))}", file=sys.stderr)
             done.append(False)
@@ -74,9 +78,15 @@ def _table(call: Call) -> int:
 
 def _status(call: Call) -> int:
     tables = _tables(call)
+    selection, as_json = _selection(call), "--json" in call.flags
+    if "--watch" in call.flags:
+        from jumpbench.tables.commands.following import follow
+
+        if as_json:
+            raise UserError("--watch is for people; leave out --json")
+        return 0 if follow(tables, selection) else 1
     from jumpbench.tables.commands.overview import print_status
 
-    selection, as_json = _selection(call), "--json" in call.flags
     return 0 if all([print_status(table, selection, as_json) for table in tables]) else 1
 
 
@@ -210,14 +220,14 @@ def _dashboard(call: Call) -> int:
     keys = call.keys
     place = (keys.get("project", "jumpbench"), keys.get("entity", ""))
     for table in tables:
-        print(dashboard(table, keys.get("scale", "small"), *place))
+        print(dashboard(table, keys.get("scale", "small"), *place, "--report" in call.flags))
     return 0
 
 
 def _data(call: Call) -> int:
     from jumpbench.tables.commands.overview import print_data
 
-    return 0 if print_data(call.names) else 1
+    return 0 if print_data(call.names, call.overrides) else 1
 
 
 def _models(call: Call) -> int:
@@ -255,12 +265,13 @@ _ONE_RUN = {
 COMMANDS = {
     "table": Command(
         _table, "make what is missing of a table and show it beside the published numbers",
-        "SLUG/TABLE ...", (*_SELECTED, "launcher", "fresh"), _EVERY_RUN,
+        "SLUG/TABLE ...", (*_SELECTED, "launcher", "fresh", "notes"), _EVERY_RUN,
         more="SLUG/TABLE may be a pattern ('sgdd/*', all); jumpbench list shows all tables.",
     ),
     "status": Command(
         _status, "which runs of a table are done, running, failed, missing", "SLUG/TABLE ...",
-        _SELECTED, _EVERY_RUN, _JSON, _MAKES_NONE,
+        _SELECTED, _EVERY_RUN, {**_JSON, "--watch": "follow them until all have ended"},
+        _MAKES_NONE,
     ),
     "plan": Command(
         _plan, "what of a table is still to run, and about how long that takes", "SLUG/TABLE ...",
@@ -306,8 +317,13 @@ COMMANDS = {
     "dashboard": Command(
         _dashboard, "a workspace of W&B for the runs of a table that logger=wandb mirrored",
         "SLUG/TABLE ...", ("scale", "project", "entity"),
+        flags={"--report": "a report instead: claims, numbers beside the paper's, panels"},
     ),
-    "data": Command(_data, "verify datasets, fetch what is missing", "[NAME ...]"),
+    "data": Command(
+        _data, "verify datasets, fetch what is missing", "[NAME ...] [NAME=PATH ...]",
+        overrides="verify a folder or file at another place, as that dataset (key is its name)",
+        more="Large archives (gosai, lakh_pianoroll, celeba) are fetched only if named.",
+    ),
     "models": Command(
         _models, "trained models to draw from; check draws and compares with their cards",
         "[check [NAME ...]]",

@@ -147,7 +147,7 @@ def download(dataset: str, file: DataFile, root: str | Path | None = None) -> Pa
     top = data_root(root)
     folder = top / dataset
     reason = "nothing here fetches it"
-    for url in file.urls if _writable(folder) else ():
+    for url in file.urls if _fetches and _writable(folder) else ():
         target = _target(top, folder, file, url)
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -169,6 +169,20 @@ def download(dataset: str, file: DataFile, root: str | Path | None = None) -> Pa
         f"{dataset}: put {file.name} (loose, .gz or .xz) into {folder.absolute()}{others}; {reason}"
         f"{'' if file.urls else origin(dataset)}"
     )
+
+
+_fetches = True
+
+
+@contextmanager
+def fetching_nothing() -> Iterator[None]:
+    """Within, what is absent is not fetched."""
+    global _fetches
+    before, _fetches = _fetches, False
+    try:
+        yield
+    finally:
+        _fetches = before
 
 
 def _target(top: Path, folder: Path, file: DataFile, url: str) -> Path:

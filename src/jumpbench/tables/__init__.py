@@ -16,3 +16,18 @@
 ``commands``
     What each command of ``jumpbench`` does with the rooms above.
 """
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class _Package(ModuleType):
+    def __call__(self) -> list[dict[str, Any]]:
+        """All tables, as :func:`jumpbench.tables.commands.library.tables` lists them."""
+        from jumpbench.tables.commands.library import tables
+
+        return tables()
+
+
+sys.modules[__name__].__class__ = _Package

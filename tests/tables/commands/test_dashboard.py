@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from wandb_server import stand_in
 
 from jumpbench.cli.main import main
 from jumpbench.errors import UserError
@@ -75,3 +76,33 @@ def test_what_the_server_refuses_is_one_line(project, monkeypatch):
         dashboard.dashboard("toy/coins", "smoke", "mine", "me")
     with pytest.raises(UserError, match="no medium scale"):
         dashboard.dashboard("toy/coins", "medium", "mine", "me")
+
+
+def test_a_report_holds_claims_numbers_panels_and_the_command(project, monkeypatch, capsys):
+    """Sent to a stand-in of the server, and read back from what it was sent."""
+    pytest.importorskip(WORKSPACES, reason="pip install 'jumpbench[dashboard]'")
+    file = project / "reproduce/toy/coins.yaml"
+    file.write_text(file.read_text().replace("figures: []\n", ""))
+    assert main(["table", "toy/coins", "scale=small"]) == 0
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    with stand_in(monkeypatch) as server:
+        assert main(["dashboard", "toy/coins", "--report", "project=mine"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("http://127.0.0.1")
+    (sent,) = server.sent("upsertView")
+    assert (sent["entityName"], sent["projectName"], sent["type"]) == ("me", "mine", "runs")
+    blocks = json.loads(sent["spec"])["blocks"]
+    claims, numbers = (b["content"] for b in blocks if b["type"] == "markdown-block")
+    assert "The fair coin is lowest." in claims and "The fair coin is lowest." not in numbers
+    assert "| fair |" in numbers and "(paper 0.50)" in numbers
+    grids = [b["metadata"] for b in blocks if b["type"] == "panel-grid"]
+    assert len(grids) == 3 and all("toy/coins@small" in json.dumps(g["runSets"]) for g in grids)
+    panels = json.dumps(grids)
+    for name in ("results/mean", "train/loss", "cells", "figures/results"):
+        assert name in panels, name
+    assert "reproduce/run_table.sh toy/coins scale=small" in json.dumps(blocks[-2])
+
+
+def test_a_report_of_nothing_says_how_to_make_the_table(project, monkeypatch, capsys):
+    pytest.importorskip(WORKSPACES, reason="pip install 'jumpbench[dashboard]'")
+    assert main(["dashboard", "toy/coins", "--report", "project=mine", "entity=me"]) == 2
+    assert "jumpbench table toy/coins scale=small" in capsys.readouterr().err

@@ -21,6 +21,7 @@ from jumpbench.cli.main import main
 from jumpbench.paths import SAMPLES
 from jumpbench.tables.commands import report_page
 from jumpbench.tables.views import runpictures
+from jumpbench.tables.views.embedded import is_chart
 
 
 @pytest.fixture
@@ -52,18 +53,17 @@ def test_the_page_stands_alone_and_knows_where_numbers_come_from(project, toy_pa
     labels = re.findall(r'<article data-label="(.*?)"', page)
     assert labels == ["small", "small, recorded", "smoke"]  # what says most comes first
     assert page.count("data:image/png") >= 2  # bars at both scales
-    assert page.count('<svg class="bars"') == 1  # and of the record, for which nothing is drawn
+    assert page.count("data-bars") == 1  # and of the record, for which nothing is drawn
     folder = project / "outputs/tables/toy/coins/small/figures"
     assert (folder / "results.png").is_file() and (folder / "results.pdf").is_file()
     assert not (project / "outputs/report/figures").exists()
     own = contents(page)[0]
     record = json.loads((folder.parent / "table.json").read_text())
-    fair = next(c for c in own["cells"] if (c["row"], c["column"]) == ("fair", "small n"))
+    fair = next(c for c in own["cells"] if c["place"] == "rows=fair 'columns=small n'")
     assert [v["seed"] for v in fair["values"]] == [0, 1] and fair["paper"] == 0.5
-    assert fair["measured"] == record["cells"][0]["measured"]
+    assert fair["measured"] == pytest.approx(record["cells"][0]["measured"], rel=1e-6)
     made = own["runs"][fair["values"][0]["run"]]
     assert made["took"].endswith("GB") and "torch" in made["versions"]
-    assert fair["place"] == "rows=fair 'columns=small n'"
     assert own["command"].endswith("toy/coins scale=small")
 
 
@@ -105,8 +105,6 @@ def test_a_long_curve_is_thinned_and_odd_values_are_left_out(tmp_path):
     (folder / "metrics.csv").write_text("step,train/loss\n" + "\n".join(lines))
     _, points = runpictures.learning_curve(tmp_path)
     assert len(points) <= runpictures.POINTS + 1 and points[-1] == (1000.0, 0.001)
-    path = runpictures.sparkline(points, width=100, height=10)
-    assert path.startswith("M0.0,0.0 ") and path.endswith(" L100.0,10.0")
     (folder / "metrics.csv").write_text("step,train/loss\n1,2\n")
     assert runpictures.learning_curve(tmp_path) is None
 
@@ -256,6 +254,30 @@ def test_the_id_of_a_run_leads_to_no_other_folder(project, toy_page):
         assert not (there / "figures").exists(), run
 
 
+def test_the_page_of_all_records_is_small_without_its_pictures(project, monkeypatch, capsys):
+    """At most 2 MB; and it says that it works."""
+    monkeypatch.setattr(report_page, "TOLD_SECONDS", 0.0)
+    assert main(["report"]) == 0
+    told = capsys.readouterr().err.splitlines()
+    count = re.fullmatch(r"report: (\d+) tables", told[0])[1]
+    assert f"report: 1 of {count} tables" in told
+    page = (project / "outputs/report/index.html").read_text()
+    without = re.sub(r'src="data:[^"]*"', "", page)
+    assert len(page) > len(without) and len(without.encode()) <= 2e6
+
+
+def test_charts_are_inverted_on_a_dark_page_and_photographs_are_not(tmp_path):
+    from PIL import Image, ImageDraw
+
+    white = Image.new("RGB", (200, 100), "white")
+    ImageDraw.Draw(white).line((0, 0, 199, 99), "blue", 3)
+    white.save(tmp_path / "chart.png")
+    Image.effect_noise((200, 100), 80).save(tmp_path / "photo.png")
+    (tmp_path / "damaged.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    names = ("chart", "photo", "damaged", "absent")
+    assert [is_chart(tmp_path / f"{name}.png") for name in names] == [True, False, False, False]
+
+
 BROWSER = os.environ.get("JUMPBENCH_BROWSER")
 
 
@@ -296,11 +318,20 @@ def test_the_page_in_a_browser(project, capsys):
             page.wait_for_timeout(300)
             top = page.locator("#dnfs-table1").bounding_box()["y"]
             assert top == pytest.approx(header, abs=2)  # an anchor stands below the header
-            absent = page.locator("article.chosen td.missing[data-cell]").first
-            absent.click()
-            words = page.locator("#detail").inner_text()
-            assert "Make it:" in words and "Made by" not in words and "again" not in words
-            page.locator("#detail .close").click()
+            absent = page.locator("article.chosen td.missing[data-cell]")
+            if absent.count():  # rows that were not run are folded
+                absent.first.click()
+                words = page.locator("#detail").inner_text()
+                assert "Make it:" in words and "Made by" not in words and "again" not in words
+                page.locator("#detail .close").click()
+            page.evaluate("location.hash = 'symmetric-diffusers-table1'")
+            bars = page.locator("#symmetric-diffusers-table1 article.chosen .plots .plot").first
+            bars.scroll_into_view_if_needed()
+            paths = bars.locator("path.bar")
+            drawn = [paths.nth(i).get_attribute("d") for i in range(paths.count())]
+            assert paths.count() == bars.locator(".keys button").count() and all(
+                "V" in d for d in drawn
+            )
             page.fill("#search", "posterior discretised")
             section.locator(".scales button").nth(1).click()
             assert section.locator("article.chosen").get_attribute("data-label").startswith("paper")
@@ -327,3 +358,91 @@ def test_the_page_in_a_browser(project, capsys):
             assert not errors
             context.close()
         browser.close()
+
+
+@pytest.fixture
+def explored(project, monkeypatch):
+    """The page of the toy table at two scales, with a learning curve, open in a browser."""
+    pytest.importorskip("playwright")
+    from playwright.sync_api import sync_playwright
+
+    monkeypatch.setattr(report_page, "shown", lambda: ["toy/coins", "sgdd/figure2"])
+    often = "++trainer.log_every_n_steps=5"
+    assert main(["table", "toy/coins", "scale=small", "seeds=5", often]) == 0
+    assert main(["table", "toy/coins", "scale=smoke", often]) == 0
+    file = project / "outputs/tables/toy/coins/smoke/table.json"
+    part = json.loads(file.read_text())
+    for cell in part["cells"]:  # one row was not run
+        if cell["row"] == "biased":
+            cell |= {"measured": None, "status": "missing", "values": [], "n_seeds": 0}
+    file.write_text(json.dumps(part))
+    assert main(["report"]) == 0
+    arguments = ["--no-sandbox", "--disable-gpu", "--no-zygote", "--headless=shell"]
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=BROWSER, args=arguments, timeout=120_000)
+        page = browser.new_page(viewport={"width": 1280, "height": 844})
+        page.on("pageerror", lambda error: pytest.fail(str(error)))
+        page.goto((project / "outputs/report/index.html").as_uri())
+        yield page
+        browser.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not BROWSER, reason="needs playwright and a browser (JUMPBENCH_BROWSER=path)")
+def test_exploring_in_a_browser(explored):
+    """Filters, two scales beside each other, the address of a cell, curves with hover and keys."""
+    page = explored
+    rows = page.locator(".index tbody tr:not(.hidden)")
+    whole = rows.count()
+    for name, value, ids in (
+        ("paper", "sgdd", {"sgdd-figure2"}), ("claims", "holds", {"toy-coins"}),
+        ("status", "part", {"toy-coins"}), ("status", "data-missing", set()),
+    ):  # fmt: skip
+        page.select_option(f"select[data-filter={name}]", value)
+        shown = page.locator("section:not(.hidden)")
+        assert {shown.nth(i).get_attribute("id") for i in range(shown.count())} == ids
+        assert page.locator("#found").inner_text() == f"{rows.count()} found"
+        if value == "part":  # the scale that fits is the one that is shown
+            assert page.locator("#toy-coins article.chosen").get_attribute("data-label") == "smoke"
+        page.select_option(f"select[data-filter={name}]", "")
+        assert rows.count() == whole
+
+    section = page.locator("#toy-coins")
+    section.locator(".scales button", has_text="small").click()
+    section.locator("select[data-beside]").select_option("smoke")
+    left, right = (
+        section.locator(f"article.{name}").bounding_box() for name in ("chosen", "beside")
+    )
+    assert left["y"] == pytest.approx(right["y"], abs=1) and left["x"] + left["width"] <= right["x"]
+    section.locator("select[data-beside]").select_option("")
+
+    section.locator("article.chosen td[data-cell]").nth(1).click()
+    link = page.locator("#detail a").get_attribute("href")
+    assert link.startswith("#toy-coins/small/fair/large%20n/mean")
+    page.goto("about:blank")
+    page.go_back()
+    page.evaluate("link => { location.hash = link; }", link)
+    page.wait_for_selector("td.found")
+    assert page.locator("td.found").count() == 1
+    assert page.locator("td.found").get_attribute("data-cell") == "1"
+    box = page.locator("td.found").bounding_box()
+    assert 0 < box["y"] < 844
+
+    plot = section.locator("article.chosen .plot .plot")
+    plot.scroll_into_view_if_needed()
+    box = plot.locator("svg").bounding_box()
+    page.mouse.move(box["x"] + 0.99 * box["width"], box["y"] + 20)
+    assert re.match(r"step 20: walk \* .*[\d.]+", plot.locator(".tip").inner_text())
+    key = plot.locator(".keys button").first
+    key.click()
+    assert key.get_attribute("aria-pressed") == "false"
+    assert not plot.locator("path.line").first.is_visible()
+    key.click()
+    assert plot.locator("path.line").first.is_visible()
+
+    page.evaluate("location.hash = 'sgdd-figure2'")
+    over = page.locator("#sgdd-figure2 .plots .plot").first  # beta = 3 to 100, from the record
+    over.scroll_into_view_if_needed()
+    box = over.locator("svg").bounding_box()
+    page.mouse.move(box["x"] + 0.99 * box["width"], box["y"] + 20)
+    assert over.locator(".tip").inner_text().startswith("beta = 100: SGDD ")

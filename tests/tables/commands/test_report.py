@@ -42,7 +42,7 @@ def test_list_report_and_recorded_results(project, capsys, monkeypatch):
     assert "Regenerate with `reproduce/run_table.sh toy/coins scale=smoke`." in page
     text = readme.read_text()
     assert "STALE" not in text and text.endswith("-->\nend\n")
-    assert "- [Smoke run of: Toy](RESULTS.md#coins-smoke), smoke: 5 of 5 cells." in text
+    assert "- [Smoke run of: Toy](RESULTS.md#coins-smoke), smoke: 5/5 cells." in text
     assert text.count("| fair | 0.4") == 1  # the one that names a record whole
     assert main(["report", "--readme"]) == 0  # nothing to renew
     assert main(["list"]) == 0
@@ -61,7 +61,7 @@ def test_the_overview_separates_paper_setting_and_miniature(project):
     head, _, row = (project / "README.md").read_text().splitlines()[1:4]
     assert head.split(" | ")[-4:] == ["paper setting", "own setting", "medium", "miniature |"]
     paper, own, medium, miniature = row.split(" | ")[-4:]
-    assert "[paper](reproduce/toy/RESULTS.md#coins-paper): 2 of 5 cells; 2 ≈" in paper
+    assert "[paper](reproduce/toy/RESULTS.md#coins-paper): 2/5 cells; 2 ≈" in paper
     assert "claims: 1 open, 1 not judged" in paper and own == medium == "–"
     assert "[small]" in miniature and "claims" not in miniature and "≈" not in miniature
 

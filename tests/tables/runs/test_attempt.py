@@ -149,7 +149,7 @@ def test_progress_of_a_child_reaches_the_parent(project):
     told = []
 
     class Watch:
-        def progress(self, stage, done, total):
+        def progress(self, stage, done, total, watched):
             told.append((stage, done, total))
 
     ended = attempt(Job(run.folder, run.placed(), {"table": "toy/coins", "row": "walk"}), Watch())

@@ -1,9 +1,7 @@
 """Bars stand at what was measured, lines at what was printed."""
 
 import dataclasses
-import math
 import re
-import xml.etree.ElementTree as ET
 
 import pytest
 from matplotlib.container import ErrorbarContainer
@@ -14,7 +12,6 @@ from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Metric
 from jumpbench.tables.views import barcharts, figures
 from jumpbench.tables.views.figures import Filled
-from jumpbench.tables.views.pagebars import svg_bars
 
 MEASURED = {("fair", "small n"): 0.5, ("biased", "small n"): 0.75, ("fair", "large n"): 0.25}
 
@@ -109,46 +106,6 @@ def test_every_table_has_figures_unless_its_file_says_none(project):
 
 def numbers(node, name="d"):
     return [float(n) for n in re.findall(r"-?[\d.]+", node.get(name))]
-
-
-def test_bars_of_a_page_are_the_same_numbers(filled):
-    """One pixel is one share of the axis, for bars, their errors and published numbers."""
-    whole = ET.fromstring(svg_bars(filled("paper")))
-    bars = {bar[0].text: bar for bar in whole.iter("rect") if len(bar)}
-    assert list(bars) == [
-        "fair, small n: 0.5 (paper 0.625)", "fair, large n: 0.25", "biased, small n: 0.75"
-    ]  # fmt: skip
-    high = [float(bar.get("height")) for bar in bars.values()]
-    unit = high[0] / 0.5
-    assert high == pytest.approx([0.5 * unit, 0.25 * unit, 0.75 * unit], abs=0.11)
-    floor = {float(bar.get("y")) + float(bar.get("height")) for bar in bars.values()}
-    assert max(floor) - min(floor) < 0.11  # all stand on 0
-    errors = [numbers(path) for path in whole.iter("path") if path.get("class") == "error"]
-    assert [down - up for _, up, down in errors] == pytest.approx([0.25 * unit] * 3, abs=0.2)
-    (paper,) = [numbers(path) for path in whole.iter("path") if path.get("class") == "paper"]
-    first = bars["fair, small n: 0.5 (paper 0.625)"]
-    assert paper[0] == float(first.get("x")) and paper[2] == float(first.get("width"))
-    assert min(floor) - paper[1] == pytest.approx(0.625 * unit, abs=0.2)
-    texts = [text.text for text in whole.iter("text")]
-    assert {"fair", "biased", "small n", "large n", "0", "0.8"} <= set(texts)
-
-
-def test_bars_of_a_page_over_decades_stand_on_a_logarithmic_axis(filled):
-    wide = filled("paper")
-    wide.cells[:] = [dataclasses.replace(c, std=None, paper=None) for c in wide.cells]
-    values = (0.01, 1.0, 10.0)
-    changed = [dataclasses.replace(c, measured=v) for c, v in zip(wide.cells, values, strict=False)]
-    table = Filled(wide.table, (), changed, "paper")
-    whole = ET.fromstring(svg_bars(table))
-    bars = [bar for bar in whole.iter("rect") if len(bar)]
-    high = {bar[0].text.split(": ")[1]: float(bar.get("height")) for bar in bars}
-    assert high["0.01"] == 0.0 and high["10"] / high["1"] == pytest.approx(3 / 2, abs=0.01)
-    assert math.isclose(high["10"], 130, abs_tol=0.11)
-
-
-def test_without_numbers_no_bar_is_on_a_page(filled):
-    nothing = Filled(filled("paper").table, (), [], "paper")
-    assert svg_bars(nothing) == ""
 
 
 def test_the_legend_has_the_colours_of_the_bars_also_of_rows_without_the_first_metric(filled):

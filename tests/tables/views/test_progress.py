@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
 
@@ -51,13 +52,14 @@ def test_the_time_of_all_runs_is_that_of_the_present_and_of_those_to_come(projec
     terminal.started(runs[1])
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == f"started 1/3: {runs[0].id} (walk 0)"
-    assert lines[1].startswith(f"{runs[0].id}: fit 981/1000, 19 s left")  # a minute has passed
+    assert lines[1].startswith("0/3, about 33 min 39 s left, ends ")  # a minute has passed
+    assert lines[1].endswith(f"; {runs[0].id}: fit 981/1000, 1 s each, 19 s left")
     assert lines[2].startswith("done 1/3") and lines[2].endswith("in 1 min 50 s")
     assert lines[3] == f"started 2/3: {runs[1].id} (walk 1)"
 
 
 def test_runs_that_are_made_at_once_have_a_line_each(project, clock, monkeypatch):
-    screen = Console(file=io.StringIO(), force_terminal=True, width=100, color_system=None)
+    screen = Console(file=io.StringIO(), force_terminal=True, width=120, color_system=None)
     monkeypatch.setattr(progress, "console", lambda stderr: screen)
     runs = [plan_run("toy/walk", seed=seed) for seed in range(4)]
     terminal = Terminal(runs, lambda: None, {run.hash: f"walk {run.seed}" for run in runs})
@@ -72,16 +74,42 @@ def test_runs_that_are_made_at_once_have_a_line_each(project, clock, monkeypatch
         terminal.progress(run, "fit", 100, 1000)
     clock[0] = 10.0
     for run, done in zip(runs, (110, 120), strict=False):  # 890 s and 440 s left
-        terminal.progress(run, "fit", done, 1000)
+        terminal.progress(run, "fit", done, 1000, "loss 0.5")
     assert terminal._left() == pytest.approx((890 + 440 + 2 * 750) / 2)  # 1,000 s and 500 s a run
     everything, first, second = shown()
-    assert "0/4, 2 running, about 23 min 35 s left" in everything
-    assert "walk 0" in first and "fit 110/1000, 14 min 50 s left" in first
-    assert "walk 1" in second and "fit 120/1000, 7 min 20 s left" in second
+    assert "0/4, 2 running, about 23 min 35 s left, ends " in everything
+    assert "walk 0" in first and "fit 110/1000, 1 s each, 14 min 50 s left, loss 0.5" in first
+    assert "walk 1" in second and "fit 120/1000, 2/s, 7 min 20 s left, loss 0.5" in second
     terminal.finished(runs[0])
     terminal.failed(runs[1], "broken")
     (everything,) = shown()
     assert "2/4, 1 failed" in everything
+
+
+def test_without_a_display_all_runs_share_one_line_a_minute(project, clock, capsys):
+    runs = [plan_run("toy/walk", seed=seed) for seed in range(3)]
+    terminal = Terminal(runs, lambda: None)
+    for run in runs:
+        terminal.started(run)
+    capsys.readouterr()
+    for second in range(0, 300, 5):
+        clock[0] = second
+        for run in runs:
+            terminal.progress(run, "fit", second, 1000)
+    assert len(capsys.readouterr().err.splitlines()) == 4
+
+
+def test_the_end_is_a_time_of_the_day_and_of_another_day_its_name():
+    assert re.fullmatch(r"\d\d:\d\d|\w{3} \d\d \w{3} \d\d:\d\d", progress._ends(60))
+    assert re.fullmatch(r"\w{3} \d\d \w{3} \d\d:\d\d", progress._ends(2 * 86400))
+
+
+def test_a_notebook_has_bars_where_it_can_draw_them(project, monkeypatch):
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: None)
+    assert Terminal([], lambda: None)._plain
+    monkeypatch.setattr(progress.importlib.util, "find_spec", lambda name: name)
+    assert not Terminal([], lambda: None)._plain
 
 
 def command(project, text, **changed):

@@ -15,6 +15,7 @@ from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import Heads, Metric
 from jumpbench.tables.views import console
 from jumpbench.tables.views.layout import View, blocks, cell_text, number
+from jumpbench.tables.views.panels import panels
 from jumpbench.tables.views.render import runs_csv, to_csv, to_html, to_json, to_latex, to_markdown
 from jumpbench.tables.views.wording import counts, notes
 
@@ -166,7 +167,7 @@ def test_wide_blocks_are_split_to_fit(filled):
         for i in range(12)
     ]
     (block,) = blocks(view_of(table, [dataclasses.replace(wide[0], column="small n")]))
-    assert console._split(block, 100) == [block]
+    assert [panel.blocks for panel in panels([block], console._width, 100)] == [(block,)]
     metric = Metric("mean", label="mean")
     many = type(block)(
         metric,
@@ -176,8 +177,8 @@ def test_wide_blocks_are_split_to_fit(filled):
         ),
         None,
     )
-    parts = console._split(many, 100)
-    assert len(parts) > 1
+    parts = [part for panel in panels([many], console._width, 100) for part in panel.blocks]
+    assert len(parts) > 1 and all(console._width(part) <= 100 for part in parts)
     assert tuple(name for part in parts for name in part.columns) == many.columns
 
 

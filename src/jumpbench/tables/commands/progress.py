@@ -1,10 +1,12 @@
-"""Progress of the runs of a table: bars with the time left, or plain lines where there is no
-terminal (a pipe, a log file, a notebook): one when a run starts, one every minute, one at its end.
+"""Progress of the runs of a table: bars with the time left, in a terminal or a notebook, or plain
+lines where there is neither (a pipe, a log file): when a run starts and ends, and one a minute.
 """
 
+import importlib.util
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from rich.progress import (
     BarColumn,
@@ -35,11 +37,14 @@ class Pace:
     first_done: int = 0
     first_at: float = 0.0
     last_at: float = 0.0
+    watched: str = ""
 
-    def reached(self, stage: str, done: int, total: int | None, now: float) -> None:
+    def reached(
+        self, stage: str, done: int, total: int | None, now: float, watched: str = ""
+    ) -> None:
         if stage != self.stage:
             self.stage, self.first_done, self.first_at = stage, done, now
-        self.done, self.total, self.last_at = done, total, now
+        self.done, self.total, self.last_at, self.watched = done, total, now, watched
 
     @property
     def step_seconds(self) -> float | None:
@@ -55,6 +60,20 @@ class Pace:
         if not self.total or self.step_seconds is None:
             return None
         return self.step_seconds * (self.total - self.done)
+
+    @property
+    def rate(self) -> str:
+        """``4.2/s``, or ``3.1 s each``; empty until two steps were seen."""
+        if not (seconds := self.step_seconds):
+            return ""
+        return f"{1 / seconds:.3g}/s" if seconds < 1 else f"{seconds:.3g} s each"
+
+    def said(self) -> str:
+        """``fit 110/1000, 12/s, 1 min 14 s left, loss 0.123``: as much of it as is known."""
+        parts = [f"{self.stage} {self.done}" + (f"/{self.total}" if self.total else ""), self.rate]
+        if (left := self.left()) and left >= 1:
+            parts.append(f"{_duration(left)} left")
+        return ", ".join(filter(None, [*parts, self.watched]))
 
     def whole(self) -> float | None:
         """Seconds that all steps of the stage take at this pace."""
@@ -74,19 +93,21 @@ class Terminal:
         self, runs: Sequence[Run], after: Callable[[], None], names: Mapping[str, str] | None = None
     ) -> None:
         self._console = console(stderr=True)
-        self._plain = not self._console.is_terminal
+        drawn = self._console.is_jupyter and importlib.util.find_spec("ipywidgets") is not None
+        self._plain = not (self._console.is_terminal or drawn)
         self._total, self._done, self._failed = len(runs), 0, 0
         self._after, self._names = after, names or {}
         self._paces: dict[str, Pace] = {}
         self._seconds: list[float] = []  # of runs that were made here
-        self._told: dict[str, float] = {}
+        self._told = time.monotonic()  # where there is no display
         self._waited: set[str] = set()
+        wide = self._console.width >= 110
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=16),
+            BarColumn(bar_width=16 if wide else 5),
             TextColumn("{task.fields[state]}", markup=False),
-            TimeElapsedColumn(),
+            *([TimeElapsedColumn()] if wide else []),
             console=self._console,
             transient=True,
             disable=self._plain,
@@ -116,8 +137,9 @@ class Terminal:
         ended = self._done + self._failed
         text = f"{ended}/{self._total}" + (f", {self._failed} failed" if self._failed else "")
         text += f", {len(self._paces)} running" if len(self._paces) > 1 else ""
-        left = self._left()
-        return text + (f", about {_duration(left)} left" if left and left >= 1 else "")
+        if (left := self._left()) is None or left < 1:
+            return text
+        return f"{text}, about {_duration(left)} left, ends {_ends(left)}"
 
     def _left(self) -> float | None:
         """Seconds until all runs are made: the present ones', and as long for each further one, as
@@ -135,22 +157,21 @@ class Terminal:
 
     def started(self, run: Run) -> None:
         now = time.monotonic()
-        self._paces[run.hash], self._told[run.hash] = Pace(now), now
+        self._paces[run.hash] = Pace(now)
         self._line_of(run)
         if self._plain:
             self._line(f"started {self._done + self._failed + 1}/{self._total}: {run.id}"
                        f" ({self._name(run)})")  # fmt: skip
 
-    def progress(self, run: Run, stage: str, done: int, total: int | None) -> None:
+    def progress(
+        self, run: Run, stage: str, done: int, total: int | None, watched: str = ""
+    ) -> None:
         pace = self._paces.setdefault(run.hash, Pace(time.monotonic()))
-        pace.reached(stage, done, total, time.monotonic())
-        state = f"{stage} {done}" + (f"/{total}" if total else "")
-        if (left := pace.left()) and left >= 1:
-            state += f", {_duration(left)} left"
-        if self._plain and pace.last_at - self._told.get(run.hash, 0.0) >= PLAIN_SECONDS:
-            self._told[run.hash] = pace.last_at
-            self._line(f"{run.id}: {state}")
-        self._progress.update(self._line_of(run), completed=done, total=total, state=state)
+        pace.reached(stage, done, total, time.monotonic(), watched)
+        if self._plain and pace.last_at - self._told >= PLAIN_SECONDS:
+            self._told = pace.last_at
+            self._line(f"{self._state()}; {run.id}: {pace.said()}")
+        self._progress.update(self._line_of(run), completed=done, total=total, state=pace.said())
         share = self._done + self._failed + sum(p.share for p in self._paces.values())
         self._progress.update(self._all, completed=share, state=self._state())
 
@@ -189,6 +210,13 @@ class Terminal:
 
     def _line(self, text: str, style: str = "") -> None:
         self._console.print(words(self._console, text, style), soft_wrap=True)
+
+
+def _ends(seconds: float) -> str:
+    """The time of the day so many seconds from now, with the day where that is another one."""
+    now = datetime.now().astimezone()
+    then = now + timedelta(seconds=seconds)
+    return f"{then:%H:%M}" if then.date() == now.date() else f"{then:%a %d %b %H:%M}"
 
 
 def _duration(seconds: float) -> str:

@@ -15,7 +15,7 @@ from jumpbench.tables.language.types import SCALES, Table
 from jumpbench.tables.runs.store import read_json
 from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.render import to_json
-from jumpbench.tables.views.wording import state
+from jumpbench.tables.views.wording import claim_counts, state
 
 
 def recorded_file(table_id: str, scale: str) -> Path:
@@ -127,23 +127,16 @@ def how_to_draw(table: Table, content: dict[str, Any], mark: str = "`") -> str:
 
 
 def summary(view: View) -> str:
-    """``98 of 98 cells; claims: 1 holds, 2 fail``: a table in a few words."""
+    """``98/98 cells; claims: 1 holds, 2 fail``: a table in a few words."""
     cells = [cell for cell in view.cells if cell.asked and not cell.fact]
     measured = sum(cell.status == "measured" for cell in cells)
     facts = sum(cell.status == "fact" for cell in view.cells)
-    text = f"{measured} of {len(cells)} cells" if cells else "facts of the configuration alone"
+    text = f"{measured}/{len(cells)} cells" if cells else "facts of the configuration alone"
     text += f", {facts} facts" if facts and cells else ""
     verdicts = [cell.verdict for cell in cells if cell.verdict]
     if verdicts:
         text += f"; {verdicts.count('match')} ≈, {verdicts.count('better')} ▲, "
         text += f"{verdicts.count('worse')} ▼"
-    states = [state(claim) for claim in view.claims]
-    if set(states) <= {"not judged"}:
+    if all(state(claim) == "not judged" for claim in view.claims):
         return text
-    plural = {"holds": "hold", "fails": "fail"}
-    words = [
-        f"{n} {name if n == 1 else plural.get(name, name)}"
-        for name in ("holds", "fails", "open", "not judged")
-        if (n := states.count(name))
-    ]
-    return text + "; claims: " + ", ".join(words)
+    return f"{text}; {claim_counts(view)}"

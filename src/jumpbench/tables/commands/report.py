@@ -160,6 +160,5 @@ def _recorded(table: Table, scale: str, folder: Path) -> str:
     view = recorded_view(table, content)
     origin = as_markdown(made_by(view))
     tail = f"Regenerate with `{one_line(command_of(table, content))}`. {origin}.\n"
-    return (
-        f'<a id="{pages.anchor(table.id, scale)}"></a>\n\n{to_markdown(view, 2)}\n{pictures}{tail}'
-    )
+    anchor = pages.anchor(table.id, scale)
+    return f'<a id="{anchor}"></a>\n\n{to_markdown(view, 2, pictures)}\n{tail}'

@@ -29,9 +29,8 @@ from jumpbench.tables.language.spec import available, load, sweeps
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.runs.store import read_json
 from jumpbench.tables.views.console import console
-from jumpbench.tables.views.figures import Filled, entries
+from jumpbench.tables.views.figures import entries
 from jumpbench.tables.views.layout import View
-from jumpbench.tables.views.pagebars import svg_bars
 from jumpbench.tables.views.webpage import Variant, to_page
 
 _RANK = ("paper setting", "own setting", "medium", "miniature", "smoke")
@@ -134,9 +133,8 @@ def _variant(table: Table, label: str, file: Path, content: dict[str, Any]) -> V
     command = command_of(table, content)
     if own:
         return Variant(view, label, command, summary(view), _drawn(view, file), with_runs=True)
-    figures, bars = pictures_of(file, content), ""
-    if not figures and table.figures is None:
-        bars = svg_bars(Filled(view.table, (), view.cells, view.scale_name))
+    figures = pictures_of(file, content)
+    bars = not figures and table.figures is None
     lacking = {entry.get("name") for entry in table.figures or ()} - set(figures)
     words = how_to_draw(table, content, "") if lacking and not content.get("pictures") else ""
     return Variant(view, label, command, summary(view), figures, bars, lacking=words)

@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections.abc import Callable
 
 from jumpbench.errors import UserError
 from jumpbench.files import make_folder
@@ -17,17 +18,45 @@ from jumpbench.tables.runs.attempt import forget
 from jumpbench.tables.runs.store import read_json, read_metrics
 from jumpbench.tables.views.console import print_table
 from jumpbench.tables.views.figures import functions
+from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.render import FORMATS
 from jumpbench.tables.views.tablefiles import TableFiles
 
 REFRESH_SECONDS = 2.0
 
 
-def reproduce(table_id: str, selection: Selection, launcher: Launcher, fresh: bool = False) -> bool:
-    """Make and print one table; True if every selected cell has a number.
+def reproduce(
+    table_id: str,
+    selection: Selection,
+    launcher: Launcher,
+    fresh: bool = False,
+    notes: bool = False,
+) -> bool:
+    """Make and print one table, with claims and ``notes``; True if every selected cell has a
+    number.
 
     Raises:
         UserError: bad input, told before anything runs.
+    """
+
+    def shown(files: TableFiles, part: View) -> None:
+        print(f"written: {files.plan.folder}/{FORMATS}")
+        print_table(part, notes)
+
+    return make(table_id, selection, launcher, fresh, shown).is_complete()
+
+
+def make(
+    table_id: str,
+    selection: Selection,
+    launcher: Launcher,
+    fresh: bool = False,
+    shown: Callable[[TableFiles, View], None] = lambda files, part: None,
+) -> TableFiles:
+    """Make one table; ``shown`` gets the selected part of it, also where the call is stopped.
+
+    Raises:
+        UserError: as :func:`reproduce`.
     """
     plan = TablePlan(load(table_id), selection)
     files = TableFiles(plan)
@@ -43,10 +72,9 @@ def reproduce(table_id: str, selection: Selection, launcher: Launcher, fresh: bo
         _make(files, labels, launcher, fresh)
     finally:
         view = files.write(final=True)
-        print_table(view.of(*grids.chosen(files.table, selection)))
-        print(f"written: {plan.folder}/{FORMATS}")
+        shown(files, view.of(*grids.chosen(files.table, selection)))
     _mirror(files, labels)
-    return files.is_complete()
+    return files
 
 
 def _make(files: TableFiles, labels: Labels, launcher: Launcher, fresh: bool) -> None:
@@ -75,20 +103,21 @@ def _make(files: TableFiles, labels: Labels, launcher: Launcher, fresh: bool) ->
 
 
 def _mirror(files: TableFiles, labels: Labels) -> None:
-    """In the logger that the call asks for, if any: runs that it has not yet, and the table."""
+    """In the loggers that the call asks for, if any: runs that they have not yet, and the table."""
     plan, by_hash = files.plan, labels.of_loggers()
-    logger = next((run.config["logger"] for run in plan.runs if run.config.get("logger")), None)
-    if not logger:
+    logged = next((run.config for run in plan.runs if run.config.get("logger")), None)
+    if logged is None:
         return
     from jumpbench.tables.commands.tablemirror import mirror_table
-    from jumpbench.tables.runs.mirrors import mirror_finished
+    from jumpbench.tables.runs.mirrors import mirror_finished, wanted_loggers
 
     for run in plan.runs:
         if _is_finished(run):
             mirror_finished(run.folder, run.placed(), by_hash.get(run.hash, {}), run.hash)
     content = read_json(plan.folder / "table.json", "make the table again")
     heads = plan.table.scales[plan.scale].heads
-    mirror_table(logger, plan.folder, content, files.table.title, heads)
+    for wanted in wanted_loggers(logged):
+        mirror_table(wanted, plan.folder, content, files.table.title, heads)
 
 
 def _is_finished(run: Run) -> bool:

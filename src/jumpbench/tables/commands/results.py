@@ -1,6 +1,7 @@
 """Finished work back in Python: a run with its trained method, a table as tidy rows."""
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jumpbench.errors import UserError
 from jumpbench.names import no_such
 from jumpbench.paths import outputs_root
-from jumpbench.tables.commands.recorded import recorded_file
+from jumpbench.tables.commands.recorded import read_content, recorded_file
 from jumpbench.tables.runs import CHECKPOINTS, CONFIG, LAST_CHECKPOINT, PROVENANCE
 from jumpbench.tables.runs.store import read_config, read_json, read_metrics
 
@@ -104,17 +105,13 @@ def load_table(table: str, scale: str = "small") -> list[dict[str, Any]]:
     Raises:
         UserError: neither made nor recorded.
     """
-    slug, _, name = table.partition("/")
-    own = outputs_root() / "tables" / slug / name / scale / "table.json"
-    path = next((p for p in (own, recorded_file(table, scale)) if p.is_file()), None)
-    if path is None:
-        raise UserError(
-            f"{table} at scale {scale} is neither made nor recorded; "
-            f"make it with: jumpbench table {table} scale={scale}"
-        )
-    content = read_json(path, "make the table again")
+    return tidy(table_content(table, scale)["cells"])
+
+
+def tidy(cells: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of :func:`load_table` of cells as ``table.json`` has them."""
     rows = []
-    for cell in content["cells"]:
+    for cell in cells:
         mean = {"seed": None, "value": cell["measured"], "run": None}
         for value in cell.get("values") or [mean]:
             rows.append(
@@ -124,3 +121,19 @@ def load_table(table: str, scale: str = "small") -> list[dict[str, Any]]:
                 }
             )  # fmt: skip
     return rows
+
+
+def table_content(table: str, scale: str) -> dict[str, Any]:
+    """``table.json``: your own if there is one, else the recorded one.
+
+    Raises:
+        UserError: neither made nor recorded, or damaged.
+    """
+    own = outputs_root() / "tables" / table / scale / "table.json"
+    path = next((p for p in (own, recorded_file(table, scale)) if p.is_file()), None)
+    if path is None:
+        raise UserError(
+            f"{table} at scale {scale} is neither made nor recorded; "
+            f"make it with: jumpbench table {table} scale={scale}"
+        )
+    return read_content(path, "make the table again")

@@ -28,7 +28,22 @@ def make_runs(
     launcher: Launcher,
     fresh: bool = False,
 ) -> bool:
-    """Make runs with what they need, and print their metrics; True if all have some.
+    """Make runs with what they need, and print their metrics; True if all have some."""
+    runs = made_runs(experiment, overrides, seeds, launcher, fresh)
+    results = [(run, content["metrics"]) for run in runs if (content := read_metrics(run.folder))]
+    if results:
+        _print(results)
+    return len(results) == len(runs)
+
+
+def made_runs(
+    experiment: str,
+    overrides: Sequence[str],
+    seeds: str | None,
+    launcher: Launcher,
+    fresh: bool = False,
+) -> list[Run]:
+    """Make runs with what they need.
 
     Args:
         seeds: ``3`` or ``[0,2]``; without it the seed of the configuration.
@@ -46,10 +61,7 @@ def make_runs(
     if pending := [step for step in steps.values() if state_of(step)[0] != "done"]:
         with Terminal(pending, lambda: None) as terminal:
             launcher.launch(pending, terminal, {})
-    results = [(run, content["metrics"]) for run in runs if (content := read_metrics(run.folder))]
-    if results:
-        _print(results)
-    return len(results) == len(runs)
+    return runs
 
 
 def _changes(experiment: str, overrides: Sequence[str]) -> tuple[list[str], list[str]]:

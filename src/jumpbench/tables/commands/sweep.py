@@ -7,6 +7,7 @@ renders, is loaded and shown as any other, and can be copied and extended.
 import hashlib
 import itertools
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from hydra.core.override_parser.types import ValueType
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
-from jumpbench.paths import SWEEP, sweep_file
+from jumpbench.paths import SWEEP, sweep_file, sweep_of_wandb
 from jumpbench.tables.commands.reproduction import reproduce
 from jumpbench.tables.language.spec import available, load, parse
 from jumpbench.tables.launchers import Launcher
@@ -25,6 +26,7 @@ from jumpbench.tables.planning.identity import is_anonymous
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
 from jumpbench.tables.planning.unread import refuse_unread
+from jumpbench.tables.runs.store import write_json
 
 SCALE = "small"
 
@@ -66,6 +68,7 @@ def sweep(
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
     parse(table_id, sweep_file(table_id), text)  # nor one that could not be read again
     write_atomic(sweep_file(table_id), text)
+    _register(table_id, plan_run(experiment, [*fixed, *here]).config, swept)
     return reproduce(table_id, Selection(SCALE, seeds, overrides=here), launcher, fresh)
 
 
@@ -113,6 +116,40 @@ def table(
         ],
         "scales": {SCALE: {"title": title, "decides": True}},
     }
+
+
+def _register(table_id: str, config: dict[str, Any], swept: dict[str, list[str]]) -> None:
+    """With ``logger=wandb`` and a key: make the sweep on the server that the runs will belong to.
+
+    A run is made here, by the launcher, and by no agent. Without a server the runs have their group
+    in common, as those of any table.
+    """
+    from jumpbench.tables.runs import mirrors
+
+    wanted = next(filter(mirrors.is_wandb, mirrors.wanted_loggers(config)), None)
+    place = sweep_of_wandb(table_id)
+    if wanted is None or place.is_file() or not mirrors.wandb_key() or wanted.get("offline"):
+        return
+    import wandb
+
+    try:
+        asked = {"name": table_id, "method": "grid", "parameters": parameters(swept)}
+        made = wandb.sweep(asked, entity=wanted.get("entity"), project=wanted.get("project"))
+        write_json(place, {"sweep": made})
+    except (wandb.errors.Error, OSError, ValueError) as error:
+        print(f"W&B: no sweep: {' '.join(str(error).split())[:200]}", file=sys.stderr)
+
+
+def parameters(swept: dict[str, list[str]]) -> dict[str, Any]:
+    """The parameters of W&B's sweep: nested, as the configuration of a run is."""
+    content: dict[str, Any] = {}
+    for key, overrides in swept.items():
+        *above, last = key.split(".")
+        node = content
+        for name in above:
+            node = node.setdefault(name, {"parameters": {}})["parameters"]
+        node[last] = {"values": [yaml.safe_load(one.partition("=")[2]) for one in overrides]}
+    return content
 
 
 def _short(override: str) -> str:

@@ -26,7 +26,7 @@ def mirror_table(
         content: of ``table.json``.
         heads: what its scale calls rows and columns, as the runs' mirrors do.
     """
-    if not wanted or not is_wandb(wanted):
+    if not is_wandb(wanted):
         return
     import wandb
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from jumpbench.tables.launchers import Events, Labels
 from jumpbench.tables.launchers.pending import Failures, pending
+from jumpbench.tables.launchers.watching import OfOne
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs.attempt import attempt
 from jumpbench.tables.runs.job import Ended, Job, Outcome
@@ -54,14 +55,6 @@ class Serial:
         return ended
 
 
-class _Watch:
-    """A watch of one run, told to the events of all."""
-
-    def __init__(self, run: Run, events: Events) -> None:
-        self._run, self._events = run, events
-
+class _Watch(OfOne):
     def started(self) -> None:
         self._events.started(self._run)
-
-    def progress(self, stage: str, done: int, total: int | None) -> None:
-        self._events.progress(self._run, stage, done, total)

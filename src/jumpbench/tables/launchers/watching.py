@@ -45,14 +45,14 @@ class Watching:
             written = (run.folder / PROGRESS).stat().st_mtime
             if written != self._told.get(run.hash):
                 self._told[run.hash] = written
-                tell_progress(run.folder, _OfOne(run, self._events))
+                tell_progress(run.folder, OfOne(run, self._events))
 
 
-class _OfOne:
+class OfOne:
     """A watch of one run, told to the events of all."""
 
     def __init__(self, run: Run, events: Events) -> None:
         self._run, self._events = run, events
 
-    def progress(self, stage: str, done: int, total: int | None) -> None:
-        self._events.progress(self._run, stage, done, total)
+    def progress(self, stage: str, done: int, total: int | None, watched: str = "") -> None:
+        self._events.progress(self._run, stage, done, total, watched)

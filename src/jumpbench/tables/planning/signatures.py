@@ -124,7 +124,8 @@ def _check_call(called: Any, place: str, node: Mapping[str, Any]) -> None:
 
 def _given_later(place: str) -> set[str]:
     """Arguments that the suite adds when it constructs the node."""
-    return {"callbacks", "logger", "save_dir", "id"} if place in ("trainer", "logger") else set()
+    ours = place == "trainer" or place.split(".")[0] == "logger"
+    return {"callbacks", "logger", "save_dir", "id"} if ours else set()
 
 
 def _hints(called: Any) -> dict[str, Any]:

@@ -47,8 +47,8 @@ def attempt(job: Job, watch: Any = None) -> Ended:
     has an ``error.json`` that says why.
 
     Args:
-        watch: told about progress (``progress(stage, done, total)``) and, if it has ``started``,
-            when work begins.
+        watch: told about progress (``progress(stage, done, total, watched)``) and, if it has
+            ``started``, when work begins.
     """
     try:
         if read_metrics(job.folder) is not None:
@@ -99,7 +99,7 @@ def make_here(job: Job, watch: Any = None) -> Ended:
     from jumpbench.tables.runs.execute import RunFailed, execute
 
     try:
-        execute(job.folder, job.config, watch or ToFile(job.folder), job.labels)
+        execute(job.folder, job.config, ToFile(job.folder, watch), job.labels)
     except (UserError, RunFailed) as error:
         return Ended(Outcome.FAILED, str(error))
     return Ended(Outcome.FINISHED)

@@ -77,7 +77,7 @@ class _RunJob:
     def make(self) -> None:
         from jumpbench.tables.runs.interrupts import Interrupts
         from jumpbench.tables.runs.memory import forget_peak, keep_freed_memory
-        from jumpbench.tables.runs.mirrors import close, log_results, mark
+        from jumpbench.tables.runs.mirrors import close, log_models, log_results, mark
 
         started = Started()
         note_code()
@@ -92,6 +92,7 @@ class _RunJob:
                 for stage in self.config["stages"]:
                     stages[stage]()
                 log_results(self.trainer.loggers, self.metrics)
+                log_models(self.trainer.loggers, self.folder, self.config)
             finally:
                 close(self.trainer.loggers)
             if self.trainer.is_global_zero:

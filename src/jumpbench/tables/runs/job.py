@@ -65,25 +65,37 @@ class Job:
 
 
 class ToFile:
-    """A watch for another process: ``progress.json``, twice a second."""
+    """A watch for other processes: ``progress.json``, twice a second; and for one of this process,
+    if there is one."""
 
-    def __init__(self, folder: Path) -> None:
-        self._path, self._told = folder / PROGRESS, 0.0
+    def __init__(self, folder: Path, watch: Any = None) -> None:
+        self._path, self._told, self._watch = folder / PROGRESS, 0.0, watch
 
-    def progress(self, stage: str, done: int, total: int | None) -> None:
+    def progress(self, stage: str, done: int, total: int | None, watched: str = "") -> None:
+        if self._watch is not None:
+            self._watch.progress(stage, done, total, watched)
         first_process = os.environ.get("LOCAL_RANK", "0") == os.environ.get("NODE_RANK", "0") == "0"
         if first_process and time.monotonic() - self._told >= POLL_SECONDS:
             self._told = time.monotonic()
             with contextlib.suppress(UserError, OSError):  # a full disk is reported by the run
-                write_json(self._path, {"stage": stage, "done": done, "total": total})
+                event = {"stage": stage, "done": done, "total": total, "watched": watched}
+                write_json(self._path, event)
+
+
+def told_progress(folder: Path) -> tuple[str, int, int | None, str] | None:
+    """Stage, steps done, steps in all and the watched quantity that another process has left by
+    :class:`ToFile`; None if there is nothing, or something else."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        event = json.loads((folder / PROGRESS).read_text())
+        total = None if event["total"] is None else int(event["total"])
+        return str(event["stage"]), int(event["done"]), total, str(event.get("watched", ""))
+    return None
 
 
 def tell_progress(folder: Path, watch: Any) -> None:
-    """Tell a watch, if there is one, what another process has left by :class:`ToFile`."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        event = json.loads((folder / PROGRESS).read_text())
-        if watch is not None:
-            watch.progress(event["stage"], event["done"], event["total"])
+    """Tell a watch, if there is one, what another process has left."""
+    if watch is not None and (event := told_progress(folder)):
+        watch.progress(*event)
 
 
 def _labelled(folder: Path) -> bool:

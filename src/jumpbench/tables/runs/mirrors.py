@@ -1,24 +1,43 @@
-"""Mirrors of runs in an experiment logger (W&B): configuration, place in a table, curves, results.
+"""Mirrors of runs in experiment loggers: configuration, place in a table, curves, results, weights.
 
 A run's own files are the truth: what is finished can be mirrored from them at any time.
 """
 
 import csv
+import importlib.util
 import logging
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
 
+from jumpbench.errors import UserError
+from jumpbench.paths import sweep_of_wandb
 from jumpbench.tables.planning.gate import construct
-from jumpbench.tables.runs import CURVES, METRICS, MIRROR, PROVENANCE, TRAINING
+from jumpbench.tables.runs import (
+    CHECKPOINTS,
+    CURVES,
+    LAST_CHECKPOINT,
+    METRICS,
+    MIRROR,
+    PROVENANCE,
+    TRAINING,
+)
 from jumpbench.tables.runs.provenance import code_version
 from jumpbench.tables.runs.store import read_json, write_json
 
-"""Beside a finished run: which logger has it."""
+Wanted = dict[str, Any]
+"""The configuration of one logger."""
+
+
+def wanted_loggers(config: dict[str, Any]) -> list[Wanted]:
+    """The loggers that ``logger=...`` asks for: by their names, or one as it stands; or none."""
+    wanted = config.get("logger") or {}
+    return [wanted] if "_target_" in wanted else [one for one in wanted.values() if one]
 
 
 def mirror(
@@ -27,32 +46,40 @@ def mirror(
     labels: dict[str, Any],
     run: str,
     commit: dict[str, Any] | None = None,
+    wanted: Sequence[Wanted] | None = None,
 ) -> list[Logger]:
-    """The loggers that ``logger=...`` asks for; none by default.
+    """A logger for each that is wanted, by default for each that the configuration names.
 
-    A run is called row / column / seed; its group is its table and scale, its job type the row, its
-    tags the paper and the scale; its configuration is the whole one, with its labels, hash and
-    commit. A resumed run goes on with its id.
+    In W&B a run is called row / column / seed; its group is its table and scale, its job type the
+    row, its tags the paper and the scale. Its configuration is the whole one, with its labels, hash
+    and commit. A resumed run goes on with its id, and a run of a sweep belongs to it.
 
     Args:
         commit: of the code that made the run, where that is not the present one.
     """
-    wanted = dict(config.get("logger") or {})
-    if not wanted:
-        return []
-    logger = opened({**_titles(folder, config, labels), **wanted}, folder, run)
-    logger.log_hyperparams({**config, **described(config, labels, run, commit or code_version())})
-    return [logger]
+    loggers = []
+    for one in wanted_loggers(config) if wanted is None else wanted:
+        titles = {} if _is_of_files(one) else _titles(folder, config, labels)
+        logger = opened({**titles, **one}, folder, run)
+        described_run = described(config, labels, run, commit or code_version())
+        logger.log_hyperparams({**config, **described_run})
+        loggers.append(logger)
+    return loggers
 
 
-def opened(wanted: dict[str, Any], folder: Path, name: str) -> Logger:
+def opened(wanted: Wanted, folder: Path, name: str) -> Logger:
     """The logger of that configuration, its files in ``folder``, its id ``name``.
 
     W&B is offline without a key, and where it cannot be reached: ``wandb sync`` uploads later.
+
+    Raises:
+        UserError: TensorBoard is asked for and not installed.
     """
     if not is_wandb(wanted):
         return _made(wanted, folder, name)
     from wandb.errors import Error
+
+    wanted = {key: value for key, value in wanted.items() if key != "log_model"}  # done here
 
     os.environ.setdefault("WANDB_SILENT", "true")
     os.environ.setdefault("WANDB_CONSOLE", "off")  # it would stand between us and the terminal
@@ -68,15 +95,25 @@ def opened(wanted: dict[str, Any], folder: Path, name: str) -> Logger:
     return _made({**wanted, "offline": True}, folder, name)
 
 
-def _made(wanted: dict[str, Any], folder: Path, name: str) -> Logger:
-    logger = construct(wanted, "logger", save_dir=str(folder), id=name)
+def _made(wanted: Wanted, folder: Path, name: str) -> Logger:
+    if "TensorBoard" in wanted["_target_"] and importlib.util.find_spec("tensorboard") is None:
+        raise UserError(
+            "logger=tensorboard needs the package tensorboard: pip install 'jumpbench[tensorboard]'"
+        )
+    identity = {} if _is_of_files(wanted) else {"id": name}
+    logger = construct(wanted, "logger", save_dir=str(folder), **identity)
     # Lightning passes on a setting that W&B has given up, and of which it warns.
     getattr(logger, "_wandb_init", {}).pop("anonymous", None)
     return logger
 
 
-def is_wandb(wanted: dict[str, Any]) -> bool:
+def is_wandb(wanted: Wanted) -> bool:
     return "WandbLogger" in wanted["_target_"]
+
+
+def _is_of_files(wanted: Wanted) -> bool:
+    """Whether it writes into a folder, and knows neither titles nor ids."""
+    return wanted["_target_"].rpartition(".")[2] in ("CSVLogger", "TensorBoardLogger")
 
 
 def described(
@@ -93,11 +130,14 @@ def _titles(folder: Path, config: dict[str, Any], labels: dict[str, Any]) -> dic
     if not labels.get("table"):  # one run by itself
         return {"name": folder.name, "job_type": "run", "tags": [folder.parent.name]}
     name = " / ".join(str(labels[k]) for k in ("row", "column") if labels.get(k))
-    return {
+    titles = {
         "name": f"{name} / seed {config['seed']}",
         "job_type": str(labels["row"]),
         **place_of(str(labels["table"]), str(labels["scale"])),
     }
+    if (sweep := sweep_of_wandb(str(labels["table"]))).is_file():
+        titles["settings"] = {"sweep_id": read_json(sweep, "delete it")["sweep"]}
+    return titles
 
 
 def place_of(table: str, scale: str) -> dict[str, Any]:
@@ -106,14 +146,45 @@ def place_of(table: str, scale: str) -> dict[str, Any]:
 
 
 def log_results(loggers: list[Logger], metrics: dict[str, Any]) -> None:
-    """What a run has measured, as ``results/NAME``."""
+    """What a run has measured, as ``results/NAME``, at the last step of its training."""
     numbers = {
         f"results/{name}": value
         for name, value in metrics.items()
         if isinstance(value, int | float) and math.isfinite(value)
     }
     for logger in loggers:
-        logger.log_metrics(numbers)
+        logger.log_metrics(numbers, step=int(metrics.get("run/steps", 0)))
+
+
+@rank_zero_only
+def log_models(loggers: list[Logger], folder: Path, config: dict[str, Any]) -> None:
+    """In W&B: trained weights as an artifact that the run has made, and those of the runs that it
+    needs as artifacts that it has used. So a sampler leads to its prior.
+
+    ``logger.wandb.log_model=false`` leaves both away.
+    """
+    needed = [Path(need) for need in (config.get("needs") or {}).values()]
+    for logger, wanted in zip(loggers, wanted_loggers(config), strict=True):
+        if not (is_wandb(wanted) and wanted.get("log_model")):
+            continue
+        run: Any = cast(Any, logger).experiment
+        for used in filter(None, map(_weights, needed)):
+            # `use_artifact` does this, and then waits for the server, which is none offline.
+            run._log_artifact(used, is_user_created=True, use_after_commit=True)
+        if made := _weights(folder):
+            run.log_artifact(made)
+
+
+def _weights(folder: Path) -> Any:
+    """The artifact of a trained run, equal whoever logs it; None if it has trained nothing."""
+    import wandb
+
+    file = folder / CHECKPOINTS / LAST_CHECKPOINT
+    if not file.is_file():
+        return None
+    artifact = wandb.Artifact(folder.name, type="model", metadata={"run": folder.name})
+    artifact.add_file(str(file), policy="immutable")  # no second copy on this disk
+    return artifact
 
 
 def close(loggers: list[Logger]) -> None:
@@ -128,20 +199,22 @@ def close(loggers: list[Logger]) -> None:
 @rank_zero_only
 def mark(folder: Path, config: dict[str, Any]) -> None:
     """Say beside a finished run that it is mirrored."""
-    if config.get("logger"):
-        write_json(folder / MIRROR, _where(config))
+    if wanted := wanted_loggers(config):
+        places = [*_places(folder), *map(_where, wanted)]
+        write_json(folder / MIRROR, [p for i, p in enumerate(places) if p not in places[:i]])
 
 
 def mirror_finished(folder: Path, config: dict[str, Any], labels: dict[str, Any], run: str) -> bool:
-    """Mirror a finished run from its folder; False if that logger has it already.
+    """Mirror a finished run from its folder; False if all loggers have it already.
 
     Its curves are those of ``training/metrics.csv``.
     """
-    path = folder / MIRROR
-    if not config.get("logger") or (path.is_file() and read_json(path, "") == _where(config)):
+    there = _places(folder)
+    wanted = [one for one in wanted_loggers(config) if _where(one) not in there]
+    if not wanted:
         return False
     commit = read_json(folder / PROVENANCE, "make the run again with fresh=true")
-    loggers = mirror(folder, config, labels, run, commit)
+    loggers = mirror(folder, config, labels, run, commit, wanted)
     curves = folder / TRAINING / CURVES
     if curves.is_file():
         with curves.open(newline="") as file:
@@ -150,14 +223,21 @@ def mirror_finished(folder: Path, config: dict[str, Any], labels: dict[str, Any]
                 for logger in loggers:
                     logger.log_metrics(values, step=int(float(row["step"])))
     log_results(loggers, read_json(folder / METRICS, "make the run again")["metrics"])
+    log_models(loggers, folder, {**config, "logger": dict(enumerate(wanted))})
     close(loggers)
     mark(folder, config)
     return True
 
 
-def _where(config: dict[str, Any]) -> dict[str, Any]:
-    logger = config["logger"]
-    return {key: logger.get(key) for key in ("_target_", "project", "entity")}
+def _where(wanted: Wanted) -> dict[str, Any]:
+    return {key: wanted.get(key) for key in ("_target_", "project", "entity")}
+
+
+def _places(folder: Path) -> list[dict[str, Any]]:
+    """Which loggers have a finished run."""
+    path = folder / MIRROR
+    places = read_json(path, "delete it") if path.is_file() else []
+    return [places] if isinstance(places, dict) else places
 
 
 def wandb_key() -> bool:

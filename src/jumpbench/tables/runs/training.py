@@ -1,6 +1,7 @@
 """What the suite adds to a Lightning trainer: a clock, a watch, a budget."""
 
 import time
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from lightning import Callback, LightningModule, Trainer
@@ -12,7 +13,7 @@ from jumpbench.tables.runs.interrupts import Interrupts
 class Watch(Protocol):
     """Who is told how far a run is."""
 
-    def progress(self, stage: str, done: int, total: int | None) -> None: ...
+    def progress(self, stage: str, done: int, total: int | None, watched: str = "") -> None: ...
 
 
 class FitClock(Callback):
@@ -54,25 +55,41 @@ class HearSignals(Callback):
 
 
 class ReportProgress(Callback):
-    """Tell a watch how far the trainer is, a few times a second."""
+    """Tell a watch how far the trainer is and what its loss is, a few times a second."""
 
     def __init__(self, watch: Watch, every: float = 0.2) -> None:
         self._watch, self._every, self._last = watch, every, 0.0
 
-    def _tell(self, stage: str, done: int, total: float) -> None:
-        if (now := time.monotonic()) - self._last >= self._every:
-            self._last = now
-            finite = 0 < total < float("inf")
-            self._watch.progress(stage, done, int(total) if finite else None)
+    def _tell(self, stage: str, done: int, total: float, watched: str = "") -> None:
+        self._last = time.monotonic()
+        finite = 0 < total < float("inf")
+        self._watch.progress(stage, done, int(total) if finite else None, watched)
 
-    def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
-        total = trainer.max_steps if trainer.max_steps > 0 else trainer.estimated_stepping_batches
-        self._tell("fit", trainer.global_step, total)
+    def _due(self) -> bool:
+        return time.monotonic() - self._last >= self._every
+
+    def on_train_batch_end(self, trainer: Trainer, module: Any, outputs: Any, *_: Any) -> None:
+        if self._due():
+            steps = trainer.max_steps
+            total = steps if steps > 0 else trainer.estimated_stepping_batches
+            self._tell("fit", trainer.global_step, total, _watched(trainer, outputs))
 
     def on_test_batch_end(
         self, trainer: Trainer, module: Any, outputs: Any, batch: Any, index: int, *_: Any
     ) -> None:
-        self._tell("test", index + 1, sum(trainer.num_test_batches))
+        if self._due():
+            self._tell("test", index + 1, sum(trainer.num_test_batches))
+
+
+def _watched(trainer: Trainer, outputs: Any) -> str:
+    """``loss 0.123``; empty if the method has none.
+
+    What a method logs is asked for on one device alone: elsewhere all processes would have to ask.
+    """
+    value = outputs.get("loss") if isinstance(outputs, Mapping) else None
+    if value is None and trainer.world_size == 1:
+        value = trainer.callback_metrics.get("train/loss")
+    return "" if value is None else f"loss {float(value):.4g}"
 
 
 class Budget(Callback):

@@ -2,22 +2,24 @@
 
 import os
 import sys
+import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from jumpbench.names import visible
 from jumpbench.tables.views import wording
 from jumpbench.tables.views.layout import Block, Text, View, blocks
+from jumpbench.tables.views.panels import Panel, panels
 
 PIPED_WIDTH = 100
 _COLOURS = {"≈": "green", "▲": "blue", "▼": "red"}
 _CLAIM = {True: ("✔", "green"), False: ("✘", "red"), None: ("○", "dim")}
 _ASCII = str.maketrans(
     {"≈": "=", "▲": "+", "▼": "-", "✔": "v", "✘": "x", "○": "o", "±": "+-", "–": "-", "…": "..."}
-    | {"↓": "(lower is better)", "↑": "(higher is better)"}
+    | {"↓": "(lower is better)", "↑": "(higher is better)", "│": "|", "─": "-", "┼": "+"}
 )
 
 
@@ -49,74 +51,117 @@ def words(out: Console, text: str, style: str = "") -> RichText:
     return RichText(text, style=style)
 
 
-def print_table(view: View) -> None:
-    """The table, its claims and its notes on standard output."""
+def print_table(view: View, notes: bool = False) -> None:
+    """The table on standard output, its numbers last; ``notes``: with claims and notes before."""
     out = console()
     out.print(words(out, view.heading, "bold"))
-    for line in wording.banner(view):
+    for line in wording.banner(view) if notes or view.scale.kind != "smoke" else _smoke(view):
         out.print(words(out, line, "yellow"))
-    out.print(words(out, view.about, "dim"))
-    for block in blocks(view):
-        for part in _split(block, out.width):
-            out.print(_rich(out, part))
+    if notes:
+        out.print(words(out, view.about, "dim"))
+        for claim in view.claims:
+            mark, colour = _CLAIM[claim["holds"]]
+            out.print(words(out, f"{mark} ", colour) + words(out, claim["text"]))
+            head, detail = wording.claim_head(claim), wording.claim_words(claim)
+            if detail and not detail.startswith(head):
+                detail = f"{head}: {detail}"
+            out.print(words(out, f"  {detail or head}", "dim"))
+    said = [*wording.notes(view), wording.made_by(view)] if notes else wording.reasons(view)
+    for note in said:
+        out.print(words(out, f"- {note}", "dim"))
     paper = " Second lines: the paper." if view.beside else ""
     out.print(words(out, f"{wording.counts(view.cells)}.{paper}{wording.legend(view)}", "dim"))
-    for claim in view.claims:
-        mark, colour = _CLAIM[claim["holds"]]
-        out.print(words(out, f"{mark} ", colour) + words(out, claim["text"]))
-        head, detail = wording.claim_head(claim), wording.claim_words(claim)
-        if detail and not detail.startswith(head):
-            detail = f"{head}: {detail}"
-        out.print(words(out, f"  {detail or head}", "dim"))
-    for note in [*wording.notes(view), wording.made_by(view)]:
-        out.print(words(out, f"- {note}", "dim"))
+    if not notes and (left := len(wording.notes(view)) - len(said)) + len(view.claims):
+        parts = filter(None, [wording.claim_counts(view), f"{left} notes" if left else ""])
+        out.print(words(out, f"{'; '.join(parts)} (notes=true)".capitalize(), "dim"))
+    if line := wording.unrun(view):
+        out.print(words(out, line, "dim"))
+    names = _names([row for block in blocks(view) for row, _ in block.rows], out.width)
+    for i, panel in enumerate(panels(blocks(view), _width, out.width - names)):
+        out.print("\n" * (i > 0), end="")
+        for text in _lines(out, panel, names):
+            text.rstrip()
+            out.print(text)
     out.file.flush()
 
 
-def _split(block: Block, width: int) -> list[Block]:
-    """Blocks of columns that fit side by side."""
-    first = max(len(row) for row, _ in block.rows) + 4
-    sizes = [
-        max(len(name), *(max(len(t[i].measured) + 2, len(t[i].paper) + 6) for _, t in block.rows))
-        + 3
+def _smoke(view: View) -> list[str]:
+    """The banner of a smoke table without what its scale changes."""
+    part, told = wording.banner(view)[:-1], "Smoke scale: it shows only that everything runs."
+    return [*part, told]
+
+
+def _names(rows: Sequence[str], width: int) -> int:
+    """Letters of the column of rows: of the longest, but at most a third of the terminal."""
+    return min(max(map(len, [*rows, "ceiling (perfect)"])), max(width // 3, 17))
+
+
+def _widths(block: Block) -> list[int]:
+    """Letters of each column of a metric; the last one has room for its title's longest word."""
+    found = [
+        max(len(name), *(max(len(_measured(t[i])), len(_paper(t[i]))) for _, t in block.rows))
         for i, name in enumerate(block.columns)
     ]
-    groups: list[list[int]] = [[]]
-    for i, size in enumerate(sizes):
-        if groups[-1] and first + sum(sizes[j] for j in groups[-1]) + size > width:
-            groups.append([])
-        groups[-1].append(i)
-    return [
-        Block(
-            block.metric,
-            tuple(block.columns[i] for i in group),
-            tuple((row, tuple(texts[i] for i in group)) for row, texts in block.rows),
-            tuple(block.perfect[i] for i in group) if block.perfect else None,
-        )
-        for group in groups
+    longest = max(map(len, wording.title(block.metric).split()), default=0)
+    found[-1] += max(0, longest - sum(found) - 2 * (len(found) - 1))
+    return found
+
+
+def _width(block: Block) -> int:
+    return sum(_widths(block)) + 2 * len(block.columns) + 1  # between columns, and a bar
+
+
+def _lines(out: Console, panel: Panel, names: int) -> list[RichText]:
+    """A panel: metrics above their columns, a rule, rows, and what a perfect method would score."""
+    widths = [_widths(block) for block in panel.blocks]
+    whole = [sum(each) + 2 * (len(each) - 1) for each in widths]
+    titles = [
+        textwrap.wrap(wording.title(block.metric), width)
+        for block, width in zip(panel.blocks, whole, strict=True)
     ]
+    high = max(map(len, titles))
+    lines = []
+    for i in range(high):
+        shown = [[""] * (high - len(title)) + title for title in titles]
+        parts = [title[i].ljust(width) for title, width in zip(shown, whole, strict=True)]
+        lines.append(words(out, "".ljust(names) + "".join(f" │ {part}" for part in parts), "bold"))
+
+    def line(name: str, cells: Sequence[Sequence[RichText]]) -> RichText:
+        text = words(out, name.ljust(names))
+        for group, each in zip(cells, widths, strict=True):
+            text += words(out, " │ ")
+            for i, (cell, width) in enumerate(zip(group, each, strict=True)):
+                text += words(out, " " * (width - len(cell) + 2 * (i > 0))) + cell
+        return text
+
+    lines.append(line("", [[words(out, c, "bold") for c in b.columns] for b in panel.blocks]))
+    lines.append(words(out, "─" * names + "".join("─┼─" + "─" * width for width in whole), "dim"))
+    for row in panel.rows:
+        texts = panel.texts(row)
+        head = textwrap.wrap(row, names) or [""]
+        below = [[words(out, _paper(t), "dim") for t in group] for group in texts]
+        lines.append(line(head[0], [[_cell(out, t) for t in group] for group in texts]))
+        there = any(cell.plain for group in below for cell in group)
+        nothing = [[words(out, "") for _ in group] for group in below]
+        for i in range(1, max(len(head), 2 if there else 1)):
+            lines.append(line(head[i] if i < len(head) else "", below if i == 1 else nothing))
+    if panel.perfect:
+        perfect = [[words(out, n, "dim italic") for n in group] for group in panel.perfect]
+        lines.append(line(panel.perfect_label, perfect))
+    return lines
 
 
-def _rich(out: Console, block: Block) -> RichTable:
-    table = RichTable(header_style="bold", show_lines=False, pad_edge=False)
-    table.add_column(words(out, wording.title(block.metric)), no_wrap=False)
-    for name in block.columns:
-        table.add_column(words(out, name), justify="right", no_wrap=True)
-    for row, texts in block.rows:
-        table.add_row(words(out, row), *(_text(out, text) for text in texts))
-    if block.perfect:
-        table.add_section()
-        table.add_row(words(out, block.perfect_label, "dim italic"), *block.perfect)
-    return table
+def _measured(cell: Text) -> str:
+    return f"{cell.measured} {cell.mark}" if cell.mark else cell.measured
 
 
-def _text(out: Console, cell: Text) -> RichText:
+def _paper(cell: Text) -> str:
+    return f"paper {cell.paper}" if cell.paper else ""
+
+
+def _cell(out: Console, cell: Text) -> RichText:
     text = words(out, cell.measured, "" if cell.status == "measured" else "dim italic")
-    if cell.mark:
-        text += words(out, f" {cell.mark}", _COLOURS[cell.mark])
-    if cell.paper:
-        text += words(out, "").append("\n") + words(out, f"paper {cell.paper}", "dim")
-    return text
+    return text + words(out, f" {cell.mark}", _COLOURS[cell.mark]) if cell.mark else text
 
 
 def print_json(value: Any) -> None:

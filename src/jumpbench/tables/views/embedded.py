@@ -1,6 +1,7 @@
 """Pictures that are put into a page: PNG files that lie where they seem to."""
 
 import base64
+import contextlib
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -34,3 +35,13 @@ def picture_in(path: Path, folders: Iterable[Path]) -> bytes | None:
     except (OSError, RuntimeError):  # a loop of links
         return None
     return content if content.startswith(_SIGNATURE) else None
+
+
+def is_chart(path: Path) -> bool:
+    """Whether a picture is mostly white paper: a dark page may invert it, and no photograph."""
+    from PIL import Image
+
+    with contextlib.suppress(OSError, ValueError, SyntaxError):
+        counts = Image.open(path).convert("L").histogram()
+        return sum(counts[245:]) > 0.5 * sum(counts)
+    return False

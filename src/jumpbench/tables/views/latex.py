@@ -1,12 +1,11 @@
 """A table in the layout of a paper: metrics as groups of columns, caption, best numbers in bold."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from jumpbench.names import one_line
 from jumpbench.tables.views import wording
 from jumpbench.tables.views.layout import Block, Text, View, blocks
+from jumpbench.tables.views.panels import Panel, panels
 
 LETTERS = 100
 """How wide a panel may be in letters: in a column of 345 points it is set at no less than half of
@@ -30,21 +29,6 @@ _TEX = str.maketrans(
 )
 
 
-@dataclass(frozen=True)
-class _Panel:
-    """Blocks of the same rows side by side."""
-
-    blocks: tuple[Block, ...]
-
-    @property
-    def rows(self) -> list[str]:
-        return list(dict.fromkeys(row for block in self.blocks for row, _ in block.rows))
-
-    @property
-    def letters(self) -> int:
-        return max(map(len, self.rows), default=0) + sum(map(_letters, self.blocks))
-
-
 def to_latex(view: View) -> str:
     """Floats that stand in any document with booktabs, graphicx and amssymb.
 
@@ -53,9 +37,10 @@ def to_latex(view: View) -> str:
     """
     said = [f"{view.table.id}, {view.scale_name} scale: measured (published)", view.title]
     said += [*wording.banner(view), wording.made_by(view), *wording.notes(view)]
+    said += [line] if (line := wording.unrun(view)) else []
     said += ["needs: \\usepackage{booktabs,graphicx,amssymb}"]
     lines = [f"% {one_line(line)}" for line in said]  # what follows an end of line is obeyed
-    for i, panel in enumerate(_panels(blocks(view))):
+    for i, panel in enumerate(_panels(view)):
         lines += ["", r"\begin{table}[t]", r"\centering", r"\footnotesize"]
         if i == 0:
             label = re.sub(r"[^A-Za-z0-9.+-]+", "-", f"{view.table.id}-{view.scale_name}")
@@ -83,35 +68,13 @@ def _letters(block: Block) -> int:
     )
 
 
-def _panels(whole: Sequence[Block]) -> list[_Panel]:
-    """Blocks side by side as far as they fit, each split where it is too wide alone."""
-    panels: list[_Panel] = []
-    for block in (part for each in whole for part in _split(each)):
-        wider = _Panel((*panels[-1].blocks, block)) if panels else None
-        if wider and wider.letters <= LETTERS:
-            panels[-1] = wider
-        else:
-            panels.append(_Panel((block,)))
-    return panels
+def _panels(view: View) -> list[Panel]:
+    whole = blocks(view)
+    names = max((len(row) for block in whole for row, _ in block.rows), default=0)
+    return panels(whole, _letters, LETTERS - names)
 
 
-def _split(block: Block) -> list[Block]:
-    n = len(block.columns)
-    if n < 2 or _Panel((block,)).letters <= LETTERS:
-        return [block]
-    return [*_split(_part(block, 0, (n + 1) // 2)), *_split(_part(block, (n + 1) // 2, n))]
-
-
-def _part(block: Block, start: int, end: int) -> Block:
-    return replace(
-        block,
-        columns=block.columns[start:end],
-        rows=tuple((row, texts[start:end]) for row, texts in block.rows),
-        perfect=block.perfect[start:end] if block.perfect else None,
-    )
-
-
-def _tabular(panel: _Panel) -> list[str]:
+def _tabular(panel: Panel) -> list[str]:
     n = sum(len(block.columns) for block in panel.blocks)
     heads, rules, at = [], [], 2
     for block in panel.blocks:
@@ -123,19 +86,12 @@ def _tabular(panel: _Panel) -> list[str]:
     lines = [rf"\begin{{tabular}}{{l{'c' * n}}}", r"\toprule", f" & {' & '.join(heads)} \\\\"]
     lines += ["".join(rules), f" & {' & '.join(names)} \\\\", r"\midrule"]
     for row in panel.rows:
-        cells = [_cell(text) for block in panel.blocks for text in _texts(block, row)]
+        cells = [_cell(text) for texts in panel.texts(row) for text in texts]
         lines.append(f"{_tex(row)} & {' & '.join(cells)} \\\\")
-    if any(block.perfect for block in panel.blocks):
-        labels = {block.perfect_label for block in panel.blocks if block.perfect}
-        perfect = [p for block in panel.blocks for p in block.perfect or [""] * len(block.columns)]
-        label = labels.pop() if len(labels) == 1 else "perfect"
-        lines += [r"\midrule", f"{_tex(label)} & {' & '.join(map(_tex, perfect))} \\\\"]
+    if panel.perfect:
+        perfect = [_tex(number) for numbers in panel.perfect for number in numbers]
+        lines += [r"\midrule", f"{_tex(panel.perfect_label)} & {' & '.join(perfect)} \\\\"]
     return [*lines, r"\bottomrule", r"\end{tabular}"]
-
-
-def _texts(block: Block, row: str) -> Sequence[Text]:
-    """A row's cells in a block, empty where the metric has no such row."""
-    return dict(block.rows).get(row) or [Text("", "", "", "none")] * len(block.columns)
 
 
 def _line(text: Text) -> str:

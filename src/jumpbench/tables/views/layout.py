@@ -178,16 +178,25 @@ def inside(view: View) -> list[Cell]:
     """The cells that are printed: what is only cited stands beside comparable numbers alone."""
     cells = [c for c in view.cells if view.beside or c.status != "cited"]
     rows, columns, metrics = left_out(cells)
+    rows += not_run(view)
     return [
         c for c in cells
         if c.row not in rows and c.column not in columns and c.metric not in metrics
     ]  # fmt: skip
 
 
+def not_run(view: View) -> list[str]:
+    """Rows of which no run has been made, where others have one: they are named in one line."""
+    made = {c.row for c in view.cells if c.status not in ("missing", "cited")}
+    idle = {c.row for c in view.cells if c.asked and c.status == "missing"} - made
+    return [row.name for row in view.table.rows if row.name in idle] if made else []
+
+
 def blocks(view: View) -> list[Block]:
     """The cells, one block per metric, in the order of the table file.
 
-    Rows and columns that the scale leaves out whole are not printed; :func:`notes` names them.
+    Rows and columns that the scale leaves out whole, and rows that were not run, are not printed;
+    the words around the table name them.
     """
     result = []
     for metric in view.table.metrics.values():

@@ -13,6 +13,7 @@ from jumpbench.names import one_line
 from jumpbench.tables.views import wording
 from jumpbench.tables.views.latex import to_latex
 from jumpbench.tables.views.layout import View, blocks
+from jumpbench.tables.views.panels import Panel, panels
 from jumpbench.tables.views.webpage import to_html
 
 FORMATS = "table.{json,md,tex,html,csv}, runs.csv"
@@ -79,25 +80,50 @@ def as_markdown(text: str) -> str:
     return _HTML_TAG.sub("&lt;", one_line(text).replace("|", "\\|"))
 
 
-def to_markdown(view: View, level: int = 3) -> str:
+MARKDOWN_COLUMNS = 8
+"""Columns of numbers side by side."""
+
+
+def to_markdown(view: View, level: int = 3, pictures: str = "") -> str:
+    """Claims and pictures first, then the numbers, notes folded."""
     lines = [f"{'#' * level} {as_markdown(view.heading)}", ""]
     for line in wording.banner(view):
         lines += [as_markdown(line), ""]
     lines += [f"{wording.counts(view.cells)}.{wording.legend(view)}", ""]
-    for block in blocks(view):
-        heads = map(as_markdown, [wording.title(block.metric), *block.columns])
-        lines.append(f"| {' | '.join(heads)} |")
-        lines.append("|---" * (len(block.columns) + 1) + "|")
-        for row, texts in block.rows:
-            lines.append(
-                f"| {as_markdown(row)} | " + " | ".join(as_markdown(t.line) for t in texts) + " |"
-            )
-        if block.perfect:
-            lines.append(f"| *{block.perfect_label}* | " + " | ".join(block.perfect) + " |")
+    lines += [claims_in_markdown(view)] if view.claims else []
+    lines += [pictures.rstrip(), ""] if pictures else []
+    for panel in panels(blocks(view), lambda block: len(block.columns), MARKDOWN_COLUMNS):
+        heads = _heads(panel)
+        lines += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+        for row in panel.rows:
+            cells = [as_markdown(t.line) for texts in panel.texts(row) for t in texts]
+            lines.append(f"| {as_markdown(row)} | {' | '.join(cells)} |")
+        if panel.perfect:
+            numbers = [number for group in panel.perfect for number in group]
+            lines.append(f"| *{panel.perfect_label}* | {' | '.join(numbers)} |")
         lines.append("")
+    lines += [as_markdown(idle), ""] if (idle := wording.unrun(view)) else []
+    if notes := wording.notes(view):
+        lines += ["<details><summary>Notes</summary>", ""]
+        lines += [*(f"- {as_markdown(note)}" for note in notes), "", "</details>"]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _heads(panel: Panel) -> list[str]:
+    """One metric stands above the rows; several each above the first of their columns."""
+    titles = [as_markdown(wording.title(block.metric)) for block in panel.blocks]
+    columns = [list(map(as_markdown, block.columns)) for block in panel.blocks]
+    if len(titles) == 1:
+        return [*titles, *columns[0]]
+    for title, names in zip(titles, columns, strict=True):
+        names[0] = f"{title}<br>{names[0]}"
+    return ["", *(name for names in columns for name in names)]
+
+
+def claims_in_markdown(view: View) -> str:
+    """A list of the claims, each with its state and how it was decided."""
+    text = ""
     for claim in view.claims:
         words = f" ({wording.claim_words(claim)})" if wording.claim_words(claim) else ""
-        lines.append(f"- **{wording.claim_head(claim)}**: {as_markdown(claim['text'] + words)}")
-    lines += [""] if view.claims else []
-    lines += [f"- {as_markdown(note)}" for note in wording.notes(view)]
-    return "\n".join(lines).rstrip() + "\n"
+        text += f"- **{wording.claim_head(claim)}**: {as_markdown(claim['text'] + words)}\n"
+    return text

@@ -7,7 +7,7 @@ import math
 import os
 import pickle
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,21 +92,6 @@ def _point(row: dict[str, str], name: str) -> tuple[float, float] | None:
     except (KeyError, TypeError, ValueError):
         return None
     return point if all(map(math.isfinite, point)) else None
-
-
-def sparkline(points: Sequence[tuple[float, float]], width: int = 220, height: int = 64) -> str:
-    """The ``d`` of a path through the points; logarithmic where they are positive and fall far."""
-    ys = [y for _, y in points]
-    if min(ys) > 0 and max(ys) > 20 * min(ys):
-        ys = [math.log(y) for y in ys]
-    low, high, last = min(ys), max(ys), points[-1][0] or 1.0
-    first = points[0][0]
-    steps = [
-        f"{(x - first) / ((last - first) or 1) * width:.1f},"
-        f"{height - (y - low) / ((high - low) or 1) * height:.1f}"
-        for (x, _), y in zip(points, ys, strict=True)
-    ]
-    return "M" + " L".join(steps)
 
 
 def samples_picture(run: Path) -> Path | None:

@@ -15,14 +15,12 @@ from jumpbench.tables.runs import PROVENANCE
 from jumpbench.tables.runs.store import read_json, run_folder
 from jumpbench.tables.views import wording
 from jumpbench.tables.views.captions import caption
-from jumpbench.tables.views.embedded import embedded
-from jumpbench.tables.views.figures import BARS
+from jumpbench.tables.views.embedded import embedded, is_chart
 from jumpbench.tables.views.layout import Block, Text, View, blocks, inside
 from jumpbench.tables.views.runpictures import (
     first_cells,
     learning_curve,
     samples_picture,
-    sparkline,
     trained_runs,
 )
 
@@ -40,7 +38,7 @@ class Variant:
     command: str
     summary: str = ""
     figures: Mapping[str, Path] = field(default_factory=dict)  # by their names
-    bars: str = ""  # SVG of the numbers, where no picture is kept
+    bars: bool = False  # the page draws its numbers, as no picture is kept
     with_runs: bool = False  # pictures of its runs, as far as they are here
     lacking: str = ""  # how to make the pictures that are not here
 
@@ -99,13 +97,12 @@ def _section(variants: Sequence[Variant]) -> dict[str, Any]:
     return {
         "id": re.sub(r"[^A-Za-z0-9-]+", "-", view.table.id), "table": view.table.id,
         "words": " ".join([view.table.id, view.table.title, *rows]).lower(),
+        "paper": view.table.slug,
         "variants": [_variant(variant) for variant in variants],
     }  # fmt: skip
 
 
 def _variant(variant: Variant) -> dict[str, Any]:
-    from markupsafe import Markup
-
     view = variant.view
     place = {id(cell): i for i, cell in enumerate(inside(view))}
     shown = [_block(block, place) for block in blocks(view)]
@@ -113,7 +110,7 @@ def _variant(variant: Variant) -> dict[str, Any]:
         "label": variant.label, "title": view.title, "about": view.about, "table": view.table.id,
         "scale_name": view.scale_name, "kind": _kind(view), "summary": variant.summary,
         "banner": wording.banner(view), "counts": wording.counts(view.cells),
-        "legend": wording.legend(view),
+        "legend": wording.legend(view), "unrun": wording.unrun(view),
         "has_best": any(c["best"] for b in shown for r in b["rows"] for c in r["cells"]),
         "blocks": shown, "notes": wording.notes(view), "made_by": wording.made_by(view),
         "collected": view.provenance.get("collected", ""), "command": variant.command,
@@ -121,15 +118,25 @@ def _variant(variant: Variant) -> dict[str, Any]:
             {"state": wording.state(c), "text": c["text"], "words": _claim(c)}
             for c in view.claims
         ],
+        "states": " ".join(sorted({wording.state(c).replace(" ", "-") for c in view.claims})),
+        "status": _status(view),
         "figures": [
-            {"caption": caption(view.table, name), "data": data}
+            {"caption": caption(view.table, name), "data": data, "chart": is_chart(path)}
             for name, path in variant.figures.items() if (data := embedded(path))
         ],
-        "lacking": variant.lacking, "bars": Markup(variant.bars),
-        "bars_caption": caption(view.table, BARS["name"]),
+        "lacking": variant.lacking, "bars": variant.bars,
         "content": _content(variant),
         **(_pictures(view) if variant.with_runs else {"curves": [], "samples": []}),
     }  # fmt: skip
+
+
+def _status(view: View) -> str:
+    """What the page filters by: complete, part, or none where no run has given a number; failed or
+    data-missing beside them."""
+    asked = [cell for cell in view.cells if cell.asked]
+    there = sum(cell.has_number for cell in asked)
+    words = {c.status for c in asked} & {"failed", "data-missing"}
+    return " ".join(["complete" if there == len(asked) else "part" if there else "none", *words])
 
 
 def _claim(claim: Mapping[str, Any]) -> str:
@@ -149,7 +156,7 @@ def _block(block: Block, place: Mapping[int, int]) -> dict[str, Any]:
             "kind": marks.get(text.mark, text.status), "best": text.best, "mark": text.mark,
             "measured": text.measured, "paper": text.paper,
             "number": place.get(id(text.cell)),
-            "value": "" if text.cell is None or text.cell.measured is None else text.cell.measured,
+            "value": "" if text.cell is None else _short(text.cell.measured) or "",
         }  # fmt: skip
 
     return {
@@ -175,19 +182,25 @@ def _content(variant: Variant) -> Any:
 
 
 def _cell(view: View, cell: Cell) -> dict[str, Any]:
-    """What is said of a cell; what has no value is left out."""
+    """What is said of a cell; what has no value is left out. Its row, column and metric stand
+    around it on the page."""
     names = ("measured", "std", "uncertainty", "perfect", "n_seeds", "n_samples", "status",
             "verdict", "note")  # fmt: skip
     metric = view.table.metrics.get(cell.metric)
-    content: dict[str, Any] = {name: getattr(cell, name) for name in names}
-    content |= {"row": view.row_head(cell.row), "column": view.column_head(cell.column)}
-    content["metric"] = wording.title(metric) if metric else cell.metric
+    content: dict[str, Any] = {name: _short(getattr(cell, name)) for name in names}
     if view.beside and metric and metric.printed:
         content |= {"paper": cell.paper, "paper_std": cell.paper_std}
-    content["values"] = [{"seed": v.seed, "value": v.value, "run": v.run} for v in cell.values]
+    content["values"] = [
+        {"seed": v.seed, "value": _short(v.value), "run": v.run} for v in cell.values
+    ]
     if cell.asked:
         content["place"] = shlex.join([f"rows={cell.row}", f"columns={cell.column}"])
     return {name: value for name, value in content.items() if value not in (None, "")}
+
+
+def _short(value: Any) -> Any:
+    """A number in seven digits; ``table.json`` has them all."""
+    return float(f"{value:.7g}") if isinstance(value, float) else value
 
 
 def _run(run: str) -> dict[str, str]:
@@ -221,7 +234,8 @@ def _pictures(view: View) -> dict[str, list[dict[str, Any]]]:
                 label = row if trained == run else f"{row}: {trained.name.rsplit('-', 1)[0]}"
                 curves[trained] = {
                     "row": f"{label} ({view.column_head(cell.column)})", "name": name,
-                    "path": sparkline(points), "first": f"{points[0][1]:.3g}",
+                    "points": json.dumps([[x, _short(y)] for x, y in points]),
+                    "first": f"{points[0][1]:.3g}",
                     "last": f"{points[-1][1]:.3g}", "steps": f"{points[-1][0]:.0f}",
                 }  # fmt: skip
         path = samples_picture(run) if row not in samples and len(samples) < PICTURES else None

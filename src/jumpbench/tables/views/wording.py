@@ -1,5 +1,6 @@
 """What is said around a table, the same words in the terminal, Markdown, LaTeX and HTML."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ from jumpbench.names import one_line, visible
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.direction import MIXED, OTHER, SAME, WORDS
 from jumpbench.tables.language.types import OWN, PAPERS, Metric
-from jumpbench.tables.views.layout import View, inside, is_outside, left_out
+from jumpbench.tables.views.layout import View, inside, is_outside, left_out, not_run
 
 MOST_LEFT_OUT = 12
 """Names that one note says are left out."""
@@ -98,12 +99,38 @@ def notes(view: View) -> list[str]:
             left = len(names) - MOST_LEFT_OUT
             text = f"{', '.join(names[:MOST_LEFT_OUT])}{f' and {left} more' * (left > 0)}"
             lines.append(f"Not part of the {view.scale_name} scale: {what} {text}")
-    texts: set[str] = set()
-    for cell in cells:
-        if cell.note and cell.status != "cited" and cell.note not in texts and not is_outside(cell):
-            texts.add(cell.note)
-            lines.append(f"{cell.row}, {cell.column}: {cell.status}: {cell.note}")
-    return [one_line(line) for line in lines]
+    return [one_line(line) for line in (*lines, *reasons(view))]
+
+
+def reasons(view: View) -> list[str]:
+    """Why cells have no number, each reason once."""
+    said: dict[str, str] = {}
+    for cell in view.cells:
+        if cell.note and cell.status != "cited" and not is_outside(cell):
+            said.setdefault(cell.note, f"{cell.row}, {cell.column}: {cell.status}: {cell.note}")
+    return [one_line(line) for line in said.values()]
+
+
+def unrun(view: View) -> str:
+    """Rows that were not run, and the command that makes them; empty if all have been."""
+    if not (rows := not_run(view)):
+        return ""
+    words = ["jumpbench", "table", view.table.id, f"scale={view.scale_name}", *view.overrides]
+    names = [view.row_head(row).removesuffix(" *") for row in rows]
+    command = shlex.join([*words, f"rows={','.join(rows)}"])
+    return one_line(f"Not run: {', '.join(names)} ({command})")
+
+
+def claim_counts(view: View) -> str:
+    """``claims: 1 holds, 2 fail, 5 not judged``; empty if there are none."""
+    states = [state(claim) for claim in view.claims]
+    plural = {"holds": "hold", "fails": "fail"}
+    counted = [
+        f"{n} {name if n == 1 else plural.get(name, name)}"
+        for name in ("holds", "fails", "open", "not judged")
+        if (n := states.count(name))
+    ]
+    return f"claims: {', '.join(counted)}" if counted else ""
 
 
 def state(claim: Mapping[str, Any]) -> str:

@@ -1,26 +1,43 @@
 "use strict";
 document.documentElement.classList.add("js");
 const all = (query, root = document) => [...root.querySelectorAll(query)];
-const chosen = {};  // section -> label of the scale that is shown
+const chosen = {}, besides = {};  // section -> label of the scale that is shown, and of the one beside it
 
 function show(section, label) {
   const articles = all("article", section);
   const article = articles.find(a => a.dataset.label === label) || articles[0];
   chosen[section.id] = article.dataset.label;
-  articles.forEach(a => a.classList.toggle("chosen", a === article));
+  const other = articles.find(a => a !== article && a.dataset.label === besides[section.id]);
+  articles.forEach(a => {
+    a.classList.toggle("chosen", a === article);
+    a.classList.toggle("beside", a === other);
+  });
+  section.querySelector(".variants").classList.toggle("two", Boolean(other));
+  [article, other].forEach(a => a && near.observe(a));
   all(".scales button", section).forEach(b =>
     b.setAttribute("aria-pressed", b.dataset.label === article.dataset.label));
 }
 
+const near = new IntersectionObserver(  // what is drawn is drawn when one comes to it
+  seen => seen.forEach(entry => entry.isIntersecting && plot(entry.target)), {rootMargin: "300px"});
+
 function search(typed) {
   const words = document.getElementById("search")?.value.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words) return;
-  const hits = text => words.every(word => text.includes(word));
+  const wanted = all("select[data-filter]").filter(s => s.value);
+  const fits = row => wanted.every(s => row.dataset[s.dataset.filter].split(" ").includes(s.value));
+  let found = 0;
   all("section[data-words]").forEach(section => {
-    const there = hits(section.dataset.words);
-    section.classList.toggle("hidden", !there);
-    all(`.index tr[data-for="${section.id}"]`).forEach(r => r.classList.toggle("hidden", !there));
+    const named = words.every(word => section.dataset.words.includes(word));
+    const rows = all(`.index tr[data-for="${section.id}"]`), kept = rows.filter(r => named && fits(r));
+    rows.forEach(r => r.classList.toggle("hidden", !kept.includes(r)));
+    section.classList.toggle("hidden", rows.length ? !kept.length : !named);
+    found += kept.length;
+    const labels = kept.map(r => r.querySelector("a").dataset.label);
+    if (wanted.length && labels.length && !labels.includes(chosen[section.id])) show(section, labels[0]);
   });
+  const count = document.getElementById("found");
+  if (count) count.textContent = wanted.length || words.length ? `${found} found` : "";
   if (typed && words.length) document.querySelector("section[data-words]:not(.hidden)")?.scrollIntoView();
 }
 
@@ -48,6 +65,102 @@ function add(parent, name, text, className) {
   return node;
 }
 
+const heads = td => [  // row, column and metric of a cell, as the page calls them
+  td.parentNode.cells[0].textContent, td.closest("table").tHead.rows[0].cells[td.cellIndex].textContent,
+  td.closest(".blocks > div").querySelector("h3").textContent].map(text => text.trim());
+
+const address = td => "#" + [td.closest("section").id, td.closest("article").dataset.label, ...heads(td)]
+  .map(encodeURIComponent).join("/");
+
+function jump() {  // to a cell, if that is what the address names
+  const [id, label, ...names] = location.hash.slice(1).split("/").map(part => {
+    try { return decodeURIComponent(part); } catch { return part; }
+  });
+  const section = label && document.getElementById(id);
+  if (!section) return;
+  show(section, label);
+  const cell = all("article.chosen td[data-cell]", section).find(td => heads(td).join() === names.join());
+  all("td.found").forEach(td => td.classList.remove("found"));
+  (cell || section).scrollIntoView(cell ? {block: "center", inline: "center"} : {});
+  cell?.classList.add("found");
+}
+
+const colour = (i, n) => `hsl(${360 * i / n} 60% ${[45, 60][i % 2]}%)`;
+
+// lines: {row, points: [[x, y, what x is called, the paper's number, error], ...]}
+function chart(place, lines, x, name, bars) {
+  const W = 640, H = 230, L = 56, B = 24, T = 8, n = lines.length;
+  const ys = lines.flatMap(l => l.points.flatMap(p => [p[1], p[3] ?? NaN])).filter(isFinite);
+  const xs = lines.flatMap(l => l.points.flatMap(p => bars ? [p[0] - .5, p[0] + .5] : [p[0]]));
+  const log = Math.min(...ys) > 0 && Math.max(...ys) > 20 * Math.min(...ys), f = log ? Math.log : y => y;
+  if (bars && !log) ys.push(0);
+  const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), f(Math.min(...ys)), f(Math.max(...ys))];
+  const px = v => L + (W - L - 8) * (v - x0) / ((x1 - x0) || 1), py = v => H - B - (H - B - T) * (f(v) - y0) / ((y1 - y0) || 1);
+  const node = add(place, "div", undefined, "plot"), off = new Set();
+  add(node, "b", name + (log ? ", logarithmic" : ""));
+  const svg = node.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "svg"));
+  svg.setAttribute("viewBox", `0 0 ${W} ${H}`);
+  svg.setAttribute("role", "img"); svg.setAttribute("aria-label", `${name} over ${x}`);
+  const draw = (tag, values, text) => {
+    const made = svg.appendChild(document.createElementNS(svg.namespaceURI, tag));
+    Object.entries(values).forEach(([key, value]) => made.setAttribute(key, value));
+    if (text !== undefined) made.textContent = text;
+    return made;
+  };
+  for (const k of [0, .25, .5, .75, 1]) {
+    const value = log ? Math.exp(y0 + k * (y1 - y0)) : y0 + k * (y1 - y0), y = py(value);
+    draw("path", {d: `M${L},${y}H${W - 8}`, class: "grid"});
+    draw("text", {x: L - 5, y: y + 4, "text-anchor": "end"}, +value.toPrecision(3));
+  }
+  const [first, last] = [lines[0].points[0], lines[0].points.at(-1)];
+  draw("text", {x: L, y: H - 6}, first[2] ?? x0);
+  if (last !== first) draw("text", {x: W - 8, y: H - 6, "text-anchor": "end"}, last[2] ?? `${x1} (${x})`);
+  const at = draw("path", {class: "at"}), tip = add(node, "div", "", "tip"), keys = add(node, "div", undefined, "keys");
+  lines.forEach((line, i) => {
+    const wide = .85 / n, at = a => px(bars ? a - .425 + (i + .5) * wide : a).toFixed(1), up = b => py(b).toFixed(1);
+    const half = (px(wide) - px(0)) / 2, base = (log ? H - B : py(0)).toFixed(1);
+    const d = line.points.map(([a, b, , paper, error], k) =>
+      (bars ? `M${at(a) - half},${base}V${up(b)}h${2 * half}V${base}` : `${k ? "L" : "M"}${at(a)},${up(b)}`) +
+      (error && b - error > (log ? 0 : -Infinity) ? `M${at(a)},${up(b - error)}V${up(b + error)}M${at(a)},${up(b)}` : "") +
+      (isFinite(paper) ? `M${at(a) - 6},${up(paper)}h12M${at(a)},${up(b)}` : "")).join("");
+    const path = draw("path", {d, class: bars ? "line bar" : "line", style: `stroke:${colour(i, n)};--key:${colour(i, n)}`});
+    const key = add(keys, "button", line.row);
+    key.type = "button"; key.style.setProperty("--key", colour(i, n)); key.setAttribute("aria-pressed", true);
+    key.onclick = () => {
+      off.has(i) ? off.delete(i) : off.add(i);
+      key.setAttribute("aria-pressed", !off.has(i)); path.classList.toggle("hidden", off.has(i));
+    };
+  });
+  svg.onpointermove = event => {
+    const box = svg.getBoundingClientRect(), where = (event.clientX - box.left) / box.width * W;
+    const near = l => l.points.reduce((a, b) => Math.abs(px(b[0]) - where) < Math.abs(px(a[0]) - where) ? b : a);
+    const found = lines.filter((_, i) => !off.has(i)).map(l => [l.row, near(l)]);
+    if (!found.length) return;
+    at.setAttribute("d", `M${px(found[0][1][0])},${T}V${H - B}`);
+    tip.textContent = `${found[0][1][2] ?? x + " " + found[0][1][0]}: ` + found.map(([row, p]) => `${row} ${+p[1].toPrecision(4)}`).join("; ");
+  };
+  svg.onpointerleave = () => { at.removeAttribute("d"); tip.textContent = ""; };
+}
+
+function plot(article) {  // once: numbers over columns that count upwards, and learning curves
+  if (article.plotted) return;
+  article.plotted = true;
+  const number = text => parseFloat(text.match(/-?\d+(\.\d+)?(e[-+]?\d+)?(?=\D*$)/)?.[0]);
+  all(".blocks > div", article).forEach(block => {
+    const table = block.querySelector("table"), names = [...table.tHead.rows[0].cells].slice(1).map(h => h.textContent.trim());
+    const xs = names.map(number), place = article.querySelector(".plots");
+    const bars = xs.length < 3 || !xs.every((x, i) => x > (i ? xs[i - 1] : -Infinity));
+    if (bars && !("bars" in place.dataset)) return;
+    const lines = [...table.tBodies[0].rows].map(row => ({row: row.cells[0].textContent.trim(), points: [...row.cells].slice(1)
+      .map((cell, i) => [i, parseFloat(cell.dataset.value), names[i], parseFloat(cell.querySelector("small")?.textContent.replace("paper", "")),
+        parseFloat(cell.querySelector(".n").textContent.split("±")[1])]).filter(p => isFinite(p[1]))})).filter(l => l.points.length > !bars);
+    if (lines.length) chart(place, lines, "column", block.querySelector("h3").textContent, bars);
+  });
+  const place = article.querySelector(".plot[data-x]"), runs = all(".curves li", article);
+  new Set(runs.map(r => r.dataset.name)).forEach(name => chart(place, runs.filter(r => r.dataset.name === name)
+    .map(r => ({row: r.dataset.row, points: JSON.parse(r.dataset.points)})), "step", name));
+}
+
 function detail(td) {
   const article = td.closest("article");
   article.content ||= JSON.parse(article.querySelector("script[type='application/json']").textContent);
@@ -57,7 +170,11 @@ function detail(td) {
   const close = add(dialog, "button", "×", "close");
   close.setAttribute("aria-label", "close");
   close.onclick = () => dialog.close();
-  add(dialog, "h3", `${cell.row}, ${cell.column}: ${cell.metric}`);
+  const [row, column, metric] = heads(td);
+  add(dialog, "h3", `${row}, ${column}: ${metric}`);
+  const link = add(dialog, "a", "link to this cell");
+  link.href = address(td);
+  link.onclick = () => dialog.close();
   const list = add(dialog, "dl");
   const say = (name, value, kind) => {
     if (value === null || value === undefined || value === "") return;
@@ -105,6 +222,7 @@ function wire() {
   all("td[data-cell]").forEach(cell => { cell.tabIndex = 0; cell.setAttribute("role", "button"); });
   all("section").forEach(section => show(section, chosen[section.id]));
   search();
+  jump();
 }
 
 document.addEventListener("click", event => {
@@ -121,7 +239,15 @@ document.addEventListener("keydown", event => {
   const cell = event.target.closest?.("td[data-cell]");
   if (cell && (event.key === "Enter" || event.key === " ")) { event.preventDefault(); detail(cell); }
 });
-document.addEventListener("input", event => { if (event.target.id === "search") search(true); });
+document.addEventListener("input", event => {
+  const input = event.target, section = input.closest("section");
+  if (input.id === "search") search(true);
+  if (input.dataset.filter) search();
+  if (!("beside" in input.dataset)) return;
+  besides[section.id] = input.value;
+  show(section, chosen[section.id]);
+});
+addEventListener("hashchange", jump);
 
 async function follow(stamp) {  // only where `jumpbench report --serve` says so
   const note = document.getElementById("follow");

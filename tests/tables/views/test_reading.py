@@ -1,0 +1,81 @@
+"""How much there is to read after a call: numbers last, on one screen; the rest on demand."""
+
+import pytest
+from toys import TABLE
+
+from jumpbench.cli.main import main
+from jumpbench.tables.views import wording
+from jumpbench.tables.views.layout import blocks, not_run
+from jumpbench.tables.views.panels import panels
+
+SCREEN = 24
+METRICS = "".join(
+    f"  {name}: {{label: A longer name of {name}, source: mean, better: lower, digits: 3}}\n"
+    for name in ("first", "second", "third")
+)
+
+
+@pytest.fixture
+def printed(project, capsys, monkeypatch):
+    """Print a part of the toy table; the lines that a terminal of 80 columns shows."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*words, table=TABLE):
+        (project / "reproduce/toy/coins.yaml").write_text(table)
+        main(["table", "toy/coins", "scale=smoke", *words])
+        lines = capsys.readouterr().out.splitlines()
+        return [line[i : i + 80] for line in lines for i in range(0, max(len(line), 1), 80)]
+
+    return run
+
+
+def test_a_smoke_table_of_three_rows_fits_a_screen_and_ends_with_its_numbers(printed):
+    """With four metrics, claims and notes."""
+    noted = TABLE.replace("{name: fair, ", "{name: fair, note: A coin of Rome., ")
+    noted = noted.replace("experiment: toy/coin\n", METRICS + "experiment: toy/coin\n", 1)
+    lines = printed(table=noted)
+    assert len(lines) <= SCREEN, "\n".join(lines)
+    assert lines[-1].startswith(("walk *", "floor (perfect)"))
+    text = "\n".join(lines)
+    assert "A coin of Rome." not in text and "lowest." not in text
+    assert "Claims: 2 not judged; 2 notes (notes=true)" in lines
+    more = "\n".join(printed("notes=true", table=noted))
+    assert "A coin of Rome." in more and "The fair coin is lowest." in more
+    assert "*: our row" in more and "(notes=true)" not in more
+
+
+def test_metrics_stand_side_by_side_where_they_fit(printed):
+    noted = TABLE.replace("experiment: toy/coin\n", METRICS + "experiment: toy/coin\n", 1)
+    heads = [line for line in printed("rows=fair", table=noted) if line.count("small n") > 0]
+    assert heads[0].count("small n") == heads[0].count("large n") >= 2
+
+
+def test_rows_that_were_not_run_are_one_line_with_their_command(printed, project):
+    printed("rows=fair")
+    lines = (project / "outputs/tables/toy/coins/smoke/table.md").read_text().splitlines()
+    assert "Not run: biased, walk (jumpbench table toy/coins scale=smoke rows=biased,walk)" in lines
+    assert not any(line.startswith(("| biased", "| walk")) for line in lines)
+    printed("rows=biased,walk")  # what the line says
+    whole = (project / "outputs/tables/toy/coins/smoke/table.md").read_text()
+    assert "Not run" not in whole and "| biased |" in whole and "| walk * |" in whole
+
+
+def test_a_table_of_which_nothing_was_run_shows_its_rows(project):
+    from jumpbench.tables.language.spec import load
+    from jumpbench.tables.planning.grid import Selection
+    from jumpbench.tables.planning.tableplan import TablePlan
+    from jumpbench.tables.views.tablefiles import TableFiles
+
+    view = TableFiles(TablePlan(load("toy/coins"), Selection("smoke"))).write()
+    assert not_run(view) == [] and wording.unrun(view) == ""
+    (block,) = blocks(view)
+    assert [row for row, _ in block.rows] == ["fair", "biased", "walk *"]
+    assert [panel.blocks for panel in panels([block], lambda b: 1, 9)] == [(block,)]
+
+
+def test_claims_come_first_and_notes_are_folded_in_markdown(printed, project):
+    printed()
+    text = (project / "outputs/tables/toy/coins/smoke/table.md").read_text()
+    claims, numbers = text.index("The fair coin is lowest."), text.index("| fair |")
+    notes = text.index("<details><summary>Notes</summary>")
+    assert claims < numbers < notes < text.index("our row, not in the paper.")
