@@ -22,7 +22,7 @@ def test_there_are_three_and_they_are_small_and_without_output():
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_runs_from_top_to_bottom(path, tmp_path, monkeypatch):
-    """In a kernel of its own; a cell that raises, or two minutes on two cores, fail it."""
+    """In a kernel of its own; a cell that raises fails it."""
     nbformat = pytest.importorskip("nbformat")
     client = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
