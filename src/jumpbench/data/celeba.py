@@ -1,7 +1,7 @@
 """CelebA: aligned JPEG pictures from a folder or the published archive, by the published split.
 
-torchvision's ``CelebA`` is not used: it asks for four lists of annotations that no model here reads, for
-an unpacked folder and for ``gdown``. Its layout is read here, and its checksums are held to.
+torchvision's ``CelebA`` is not used: it asks for four lists of annotations that no model here reads,
+for an unpacked folder and for ``gdown``. Its layout is read, and its checksums are held to.
 """
 
 import hashlib
