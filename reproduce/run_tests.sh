@@ -4,7 +4,7 @@
 # at most eight; one that has nothing left takes over what another has not begun.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/environment.sh"
-environment test,docs || exit # the documentation is built by one of them
+environment test,docs,notebooks || exit # tests build the documentation and run notebooks
 cd "$root" || exit
 [ $# -gt 0 ] && exec "$venv/bin/python" -m pytest "$@"
 exec "$venv/bin/python" -m pytest -m "not long" -n logical --maxprocesses 8 --dist worksteal

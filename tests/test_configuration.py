@@ -11,7 +11,7 @@ CONF = conf_dirs()[-1]
 
 
 def test_there_are_few_files():
-    assert len(list(CONF.rglob("*.yaml"))) <= 273
+    assert len(list(CONF.rglob("*.yaml"))) <= 281
 
 
 @pytest.mark.parametrize("experiment", experiment_names())

@@ -26,6 +26,6 @@ def test_draws_have_the_law_whatever_the_start():
 
 
 def test_a_large_target_is_refused():
-    target = Ising(5, 0.3, coupling=-1.0)
+    target = Ising(5, 0.3, coupling=-1.0, field=0.1)
     with pytest.raises(UserError, match="too many to enumerate"):
         EnumeratedDraws()(target, random_states(target, (2,), generator()), 1, generator())

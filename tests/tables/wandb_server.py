@@ -7,6 +7,8 @@ import json
 import re
 import threading
 
+import wandb
+
 ME = {"id": "1", "entity": "me", "username": "me", "flags": "{}", "teams": {"edges": []}}
 ONE_PAGE = {"edges": [], "pageInfo": {"endCursor": None, "hasNextPage": False}}
 
@@ -75,5 +77,7 @@ def stand_in(monkeypatch):
     try:
         yield server
     finally:
+        with contextlib.suppress(OSError):  # its process may have ended
+            wandb.teardown()  # it keeps the address for all that follows
         server.shutdown()
         server.server_close()

@@ -5,6 +5,7 @@ from jumpbench.lazy import lazy_names
 __getattr__, __all__ = lazy_names(
     __name__,
     {
+        "annealed_importance": "Annealed anneal next_power refined",
         "annealed_jumps": "KernelMoves LEFT_END TRAPEZOIDAL annealed_rollout",
         "annealed_path": "residual_generator",
         "chain": "ChainInfo Kernel",
@@ -23,6 +24,7 @@ __getattr__, __all__ = lazy_names(
         "mcmc.locally_balanced": "LocallyBalanced barker square_root",
         "mcmc.metropolis": "MultiSiteMetropolis SingleSiteMetropolis",
         "mcmc.other_symbol": "OtherSymbolMetropolis",
+        "parallel_tempering": "Ladder ParallelTempering tuned",
         "path_weights": "Girsanov ReferenceRatio",
         "resampling": "multinomial residual systematic",
         "unmasking": "unmask",

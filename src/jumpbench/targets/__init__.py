@@ -6,6 +6,7 @@ __getattr__, __all__ = lazy_names(
     __name__,
     {
         "base": "DiscreteTarget Target check_states check_target random_states",
+        "boltzmann": "BoltzmannMachine SpinGlass hard_core random_machine",
         "changes": "LogProbDelta",
         "energy_network": "EnergyNetwork TaylorRatios",
         "enumeration": "EnumeratedLaw all_states enumerate_law",
@@ -17,5 +18,6 @@ __getattr__, __all__ = lazy_names(
         "potts": "Potts",
         "tabular": "Tabular",
         "tempered": "Tempered",
+        "torus_rows": "TorusRows",
     },
 )

@@ -11,7 +11,8 @@ from jumpbench.targets.changes import Commit, Delta, changes_of
 class Tempered:
     """log nu_t(x) = t log nu(x), for any target and power t (a number or a 0-dim tensor).
 
-    A lattice target stays one: its pair and field terms and beta are scaled too.
+    A lattice target stays one: its pair and field terms and beta are scaled too. A power (G,) has
+    an entry for each of G equal groups of consecutive states; such a target is no lattice.
     """
 
     def __init__(self, target: DiscreteTarget, power: Tensor | float) -> None:
@@ -19,14 +20,14 @@ class Tempered:
         self.length, self.n_states = target.length, target.n_states
 
     def log_prob(self, x: Tensor) -> Tensor:
-        return self.power * self.target.log_prob(x)
+        return self._times(self.target.log_prob(x))
 
     def neighbor_log_ratios(self, x: Tensor) -> Tensor:
-        return self.power * self.target.neighbor_log_ratios(x)
+        return self._times(self.target.neighbor_log_ratios(x))
 
     def changes(self, x: Tensor) -> tuple[Delta, Commit | None]:
         delta, commit = changes_of(self.target, x)
-        return lambda x, site, token: self.power * delta(x, site, token), commit
+        return lambda x, site, token: self._times(delta(x, site, token)), commit
 
     def __getattr__(self, name: str) -> Any:
         # Only what is not found otherwise; "target" itself is missing while unpickling.
@@ -34,7 +35,20 @@ class Tempered:
             raise AttributeError(name)
         value = getattr(self.target, name)
         if name == "site_log_ratios":
-            return lambda x, site: self.power * value(x, site)
+            return lambda x, site: self._times(value(x, site))
+        if name in ("pair", "field", "beta") and self._by_group:
+            raise AttributeError(name)
         if name in ("pair", "field") and isinstance(self.power, Tensor):
             value = value.to(self.power.device)  # a power on a GPU is not waited for
         return self.power * value if name in ("pair", "field", "beta") else value
+
+    @property
+    def _by_group(self) -> bool:
+        return isinstance(self.power, Tensor) and self.power.dim() == 1
+
+    def _times(self, values: Tensor) -> Tensor:
+        """``values`` (B, ...) times the power."""
+        if isinstance(self.power, Tensor) and self._by_group:
+            groups = values.reshape(len(self.power), -1, *values.shape[1:])
+            return (self.power.view(-1, *[1] * values.dim()) * groups).view(values.shape)
+        return self.power * values

@@ -181,7 +181,7 @@ def test_bad_bounds_and_fields_are_refused():
     with pytest.raises(UserError, match="max_rhat"):
         GroundTruth(Ising(3, 0.3), max_rhat=1.0)
     with pytest.raises(UserError, match=r"coupling >= 0.*too many to enumerate"):
-        GroundTruth(Ising(5, 0.3, coupling=-1.0))
+        GroundTruth(Ising(5, 0.3, coupling=-1.0, field=0.1))
     with pytest.raises(UserError, match="coupling"):
         frustrated = Ising(3, 0.3, coupling=-1.0)
         run(Chains(frustrated, SwendsenWang(), burn_in=1, spacing=1, **SMALL))

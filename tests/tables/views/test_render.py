@@ -194,6 +194,9 @@ def test_what_a_scale_leaves_out_is_named_once(filled):
         "Not part of the small scale: columns large n"
     ]
     assert counts(view.cells).startswith("2 of 2 cells")
+    many = [dataclasses.replace(outside, column=f"n={k}") for k in range(15)]
+    (line,) = [line for line in notes(view_of(table, [*inside, *many], "small")) if "Not" in line]
+    assert line.endswith("n=10, n=11 and 3 more")
 
 
 def changed(table, **scale):

@@ -5,10 +5,12 @@ from jumpbench.lazy import lazy_names
 __getattr__, __all__ = lazy_names(
     __name__,
     {
+        "annealing": "AnnealedParticles",
         "base": "NetworkSampler TargetSampler",
         "chains": "Chains",
         "ground_truth": "GroundTruth",
         "leaps": "LEAPS",
         "mdns": "MDNS",
+        "tempering": "TemperedChains",
     },
 )

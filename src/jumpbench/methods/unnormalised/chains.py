@@ -40,6 +40,8 @@ class Chains(TargetSampler):
         burn_in: moves before the first configuration counts.
         spacing: moves per kept configuration.
         seconds: a budget; the burn-in is repeated until it has taken so long.
+        burn_in_share: of a budget; below 1 the rest is for the kept draws, whose spacing follows
+            from how far the burn-in came.
         kwargs: of :class:`TargetSampler`.
 
     Raises:
@@ -54,6 +56,7 @@ class Chains(TargetSampler):
         burn_in: int = 65536,
         spacing: int = 128,
         seconds: float | None = None,
+        burn_in_share: float = 1.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(target, **kwargs)
@@ -64,7 +67,10 @@ class Chains(TargetSampler):
             )
         if seconds and not burn_in:
             raise UserError("chains with a budget of seconds repeat the burn-in: set burn_in >= 1")
+        if not 0 < burn_in_share <= 1:
+            raise UserError(f"burn_in_share must be in (0, 1], not {burn_in_share}")
         self.kernel = kernel
+        self.burn_in_share = burn_in_share
         self.collections = collections
         self.burn_in = burn_in
         self.spacing = spacing
@@ -104,19 +110,33 @@ class Chains(TargetSampler):
             moves += self.burn_in
             if not self.burn_in:
                 break
-        _, samples, spent = self.collect(x, self.spacing, generator)
-        moves += self.collections * self.spacing
-        return self.ensemble(samples, cost + spent, {"moves_per_chain": float(moves)})
+        spacing = self.spacing
+        if self.burn_in_share < 1 and (limit is not None or self.seconds):
+            rest = moves * (1 / self.burn_in_share - 1)
+            spacing = max(1, int(rest / self.collections))
+        collecting = time.monotonic()
+        _, samples, spent = self.collect(x, spacing, generator)
+        moves += self.collections * spacing
+        values = {"moves_per_chain": float(moves), "draw_seconds": time.monotonic() - collecting}
+        return self.ensemble(samples, cost + spent, values | self.observed())
+
+    def observed(self) -> dict[str, float]:
+        """Further extras of an ensemble."""
+        return {}
+
+    def kept(self, x: Tensor) -> Tensor:
+        """The states (B, D) that count, of those that :meth:`go_on` takes."""
+        return x
 
     def _has_room(self, n: int, moves: int, cost: Cost, seconds: float) -> bool:
         """Whether ``n`` chains that made ``moves`` at ``cost`` may repeat their burn-in."""
-        limit = self.budget.get("energy_evaluations")
+        limit, share = self.budget.get("energy_evaluations"), self.burn_in_share
         if limit is None:
-            return seconds < (self.seconds or 0)
-        if self.seconds and seconds >= self.seconds:
+            return seconds < share * (self.seconds or 0)
+        if self.seconds and seconds >= share * self.seconds:
             return False
-        to_come = self.burn_in + self.collections * self.spacing
-        return n * cost.energy_evaluations * (1 + to_come / moves) <= limit / self._count
+        to_come = self.burn_in + (self.collections * self.spacing if share == 1 else 0)
+        return n * cost.energy_evaluations * (1 + to_come / moves) <= share * limit / self._count
 
     def go_on(self, x: Tensor, moves: int, generator: torch.Generator) -> tuple[Tensor, Cost]:
         """States after further moves, and their cost without that of a start."""
@@ -137,7 +157,7 @@ class Chains(TargetSampler):
         for _ in range(self.collections):
             x, spent = self.go_on(x, spacing, generator)
             cost += spent
-            samples.append(x)
+            samples.append(self.kept(x))
         return x, torch.stack(samples, 1), cost
 
     def ensemble(self, chains: Tensor, cost: Cost, values: dict[str, float]) -> Draws:

@@ -16,6 +16,7 @@ from jumpbench.samplers.enumerated_draws import EnumeratedDraws
 from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.enumeration import LARGEST_BITS
 from jumpbench.targets.lattice import LatticeTarget
+from jumpbench.targets.torus_rows import TorusRows
 
 
 class GroundTruth(Chains):
@@ -27,7 +28,7 @@ class GroundTruth(Chains):
     draws are dropped, the spacing is doubled and the chains go on from where they are.
 
     A target without clusters (no lattice, a negative coupling) is enumerated instead, where it has
-    at most 2^20 states: its draws are independent.
+    at most 2^20 states or a torus' rows are few: its draws are independent.
 
     Further extras: ``spacing`` and ``rounds`` of the accepted draws, ``converged``.
 
@@ -105,7 +106,8 @@ def exact_kernel(target: DiscreteTarget) -> Kernel:
     try:
         bond_probability(cast(LatticeTarget, target))
     except UserError as error:
-        if target.length * math.log2(target.n_states) > LARGEST_BITS:
+        small = target.length * math.log2(target.n_states) <= LARGEST_BITS
+        if not small and TorusRows.of(target) is None:
             raise UserError(
                 f"no ground truth: {error}; and {target.n_states}^{target.length} states are too "
                 "many to enumerate; without true samples: evaluation=target needs.ground_truth=null"

@@ -88,14 +88,26 @@ def table_list(folder: Path) -> str:
 
 
 def paper_list(folder: Path) -> str:
-    """One line a paper: name and subject from its README, tables, and what the records say."""
+    """One line a paper: name and subject from its README, tables, and what the records say.
+
+    A folder without a printed table is none; it gets a sentence below.
+    """
     lines = ["| paper | what it does | tables and figures | where we agree, and where not |"]
     lines.append("|---" * 4 + "|")
+    beside = []
     for slug in papers():
         name, subject = _introduced(slug)
         link = f"[{name}]({_place(slug, 'README.md', folder)})"
-        lines.append(f"| {link} | {subject} | {_in_print(slug)} | {_agreement(slug)} |")
-    return "\n".join(lines) + "\n"
+        if _is_printed(slug):
+            lines.append(f"| {link} | {subject} | {_in_print(slug)} | {_agreement(slug)} |")
+        else:
+            beside.append(f"\n{link} ({_in_print(slug)}): {subject}")
+    return "\n".join([*lines, *beside]) + "\n"
+
+
+def _is_printed(slug: str) -> bool:
+    """Whether some table of a folder has a number in print."""
+    return any(_IN_PRINT.match(load(name).title) for name in tables_of_the_pages(slug))
 
 
 def _place(slug: str, page: str, folder: Path) -> str:

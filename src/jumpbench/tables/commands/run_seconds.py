@@ -144,12 +144,17 @@ def _table_file(table: Table) -> str:
 
 
 def _add_counted(total: Estimate, run: Run, found: Price, machine: Machine | None) -> None:
+    limit = (run.config.get("budget") or {}).get("seconds")
+    trained = "fit" in run.config["stages"]
+    if limit and not (trained and (run.config["trainer"].get("max_steps") or 0) > 0):
+        # It goes on until its time is up: a training without a last step, chains, annealing.
+        total.seconds[run.hash], total.source[run.hash] = limit, "by their budgets"
+        return
     if found.work is None:
         total.unknown[run.hash], total.why[run.hash] = total.rows[run.hash], found.why
         return
     where = machine or _this_machine()
     seconds = found.seconds(where.at(str(run.config["trainer"].get("precision"))))
-    limit = (run.config.get("budget") or {}).get("seconds")
     total.seconds[run.hash] = min(seconds, limit) if limit else seconds
     total.source[run.hash] = f"counted, for {where.name}"
     total.memory[run.hash] = found.memory

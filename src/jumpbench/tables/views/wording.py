@@ -10,6 +10,8 @@ from jumpbench.tables.judging.direction import MIXED, OTHER, SAME, WORDS
 from jumpbench.tables.language.types import OWN, PAPERS, Metric
 from jumpbench.tables.views.layout import View, inside, is_outside, left_out, not_run
 
+MOST_LEFT_OUT = 12
+"""Names that one note says are left out."""
 LEGEND = "≈ matches the paper, ▲ better, ▼ worse; no mark: nothing to compare with"
 
 
@@ -59,13 +61,15 @@ def banner(view: View) -> list[str]:
         )
     note = view.scale.note.rstrip(".")
     note = f": {note}." if note else "."
+    others = ", not the paper's"
     return lines + {
         "smoke": [f"Smoke scale{note} It shows only that everything runs."],
         "miniature": [f"A miniature{note}" + (
             " It decides no claim of the paper, whose numbers are of another setting."
-            if view.table.published or view.table.claims else "")],
+            if view.table.published else " It decides no claim." if view.table.claims else "")],
         "medium": [f"Medium scale{note}"],
-        "own setting": [f"A setting of ours, not the paper's{note}"],
+        "own setting": [
+            f"A setting of ours{others * bool(view.table.published)}{note}"],
         "paper setting": [f"Scale {view.scale_name}{note}"] if view.scale.note else [],
     }[view.scale.kind]  # fmt: skip
 
@@ -92,7 +96,9 @@ def notes(view: View) -> list[str]:
         if what == "metrics":
             names = [table.metrics[n].label or n for n in names if n in table.metrics]
         if names:
-            lines.append(f"Not part of the {view.scale_name} scale: {what} {', '.join(names)}")
+            left = len(names) - MOST_LEFT_OUT
+            text = f"{', '.join(names[:MOST_LEFT_OUT])}{f' and {left} more' * (left > 0)}"
+            lines.append(f"Not part of the {view.scale_name} scale: {what} {text}")
     return [one_line(line) for line in (*lines, *reasons(view))]
 
 

@@ -1,0 +1,89 @@
+"""The leaderboard's tables: equal budgets, networks of one size, exact laws behind every column."""
+
+import pytest
+
+from jumpbench.evaluations.exact_laws import check_known
+from jumpbench.paths import reproduce_dir
+from jumpbench.tables.commands.pages import paper_list
+from jumpbench.tables.commands.run_seconds import estimate
+from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.planning.gate import construct
+from jumpbench.tables.planning.grid import Selection, build, unique_runs
+
+TABLES = [name for name in available() if name.startswith("leaderboard/")]
+TIMED = [name for name in TABLES if name != "leaderboard/posterior"]
+BUDGETS = {5, 20, 80, 320}
+
+
+def cells(table):
+    """{(row, column): run} at the scale of all budgets."""
+    grid = build(load(table), Selection("paper", seeds="1"))
+    return {(c.row.name, c.column.name): c.runs[0] for c in grid if c.asked}
+
+
+def test_six_problems():
+    names = {name.split("/")[1] for name in TABLES}
+    assert names == {"ising", "potts", "glass", "sets", "coupled", "posterior"}
+
+
+@pytest.mark.parametrize("table", TIMED)
+def test_every_column_gives_every_row_the_same_problem_and_time(table):
+    """Of a warm start: the hotter run and this one together."""
+    seconds = {c.name: c.vars.get("seconds") for c in load(table).columns}
+    assert set(seconds.values()) - {None} == BUDGETS
+    rows, problems = set(), {}
+    for (row, column), run in cells(table).items():
+        problem = run.config["method"]["target"]
+        assert problem == problems.setdefault(column, problem), (row, column)
+        assert problem == run.config["evaluation"]["target"]
+        spent = [one.config["budget"]["seconds"] for one in run.with_needs()]
+        if seconds[column] is None:
+            assert spent == [None] and run.config["budget"]["energy_evaluations"] == 5e7
+            continue
+        assert sum(spent) == seconds[column], (row, column)
+        assert len(spent) == (2 if row == "DASBS (warm start)" else 1)
+        if row != "Exact draws" and "fit" not in run.config["stages"]:
+            assert run.config["method"]["seconds"] == seconds[column]
+        rows.add(row)
+    assert rows == {row.name for row in load(table).rows}
+
+
+@pytest.mark.parametrize("table", TIMED)
+def test_learned_samplers_have_networks_of_about_a_hundred_thousand_parameters(table):
+    """Those of the largest instance between 60,000 and 140,000 each; and all laws are known."""
+    runs = cells(table)
+    last = [c.name for c in load(table).columns if c.vars][-1]
+    trained = 0
+    for (row, column), run in runs.items():
+        if column != last:
+            continue
+        method = construct(run.config["method"], "method")
+        check_known(method.target)
+        networks = [m for name, m in method.named_modules() if name.split(".")[-1] == "network"]
+        if "fit" not in run.config["stages"]:
+            assert not networks
+            continue
+        trained += 1
+        sizes = [sum(p.numel() for p in network.parameters()) for network in networks]
+        assert sizes and all(60_000 < size < 140_000 for size in sizes), (row, sizes)
+    assert trained == (8 if table == "leaderboard/glass" else 9)  # no warm start in its last column
+
+
+def test_a_plan_takes_the_budgets_for_the_price():
+    grid = build(load("leaderboard/coupled"), Selection("small"))
+    runs = unique_runs(grid)
+    expected = estimate("leaderboard/coupled", "small", grid, [run.hash for run in runs])
+    assert not expected.unknown and set(expected.source.values()) == {"by their budgets"}
+    for run in runs:
+        assert expected.seconds[run.hash] == run.config["budget"]["seconds"]
+
+
+def test_a_folder_without_a_printed_number_is_no_paper():
+    """The page has a line for each paper, and a sentence for the leaderboard."""
+    lines = paper_list(reproduce_dir().parent).splitlines()
+    rows = [line for line in lines if line.startswith("| [")]
+    assert len(rows) == 5 and not any("leaderboard" in row for row in rows)
+    assert lines[-2] == "" and lines[-1].startswith(
+        "[Leaderboard](reproduce/leaderboard/README.md)"
+    )
+    assert "(6 of our own)" in lines[-1]
