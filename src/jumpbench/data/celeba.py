@@ -1,6 +1,6 @@
 """CelebA: aligned JPEG pictures from a folder or the published archive, by the published split.
 
-torchvision's ``CelebA`` is not used: it asks for four lists of annotations that no model here reads,
+torchvision's ``CelebA`` is not used: it asks for four lists of annotations that no model reads,
 for an unpacked folder and for ``gdown``. Its layout is read, and its checksums are held to.
 """
 
