@@ -10,6 +10,7 @@ import tarfile
 import numpy as np
 import pytest
 import torch
+from torchvision.datasets import CIFAR10
 
 from jumpbench.data import cifar10
 from jumpbench.errors import DataCorrupt, DataMissing
@@ -29,7 +30,15 @@ def records(monkeypatch):
 
 
 def pickled(part):
-    return pickle.dumps({b"labels": part[:, 0].tolist(), b"data": part[:, 1:]})
+    return pickle.dumps({"labels": part[:, 0].tolist(), "data": part[:, 1:]})
+
+
+def known_to_torchvision(monkeypatch, contents):
+    """torchvision takes these files for the published ones."""
+    md5 = {name: hashlib.md5(content).hexdigest() for name, content in contents.items()}
+    monkeypatch.setattr(CIFAR10, "train_list", [[name, md5[name]] for name in BATCHES])
+    monkeypatch.setattr(CIFAR10, "test_list", [["test_batch", md5["test_batch"]]])
+    monkeypatch.setattr(CIFAR10, "meta", CIFAR10.meta | {"md5": md5["batches.meta"]})
 
 
 def test_order_and_packing_do_not_matter(tmp_path, records, monkeypatch):
@@ -38,17 +47,23 @@ def test_order_and_packing_do_not_matter(tmp_path, records, monkeypatch):
         for name, part in zip(BATCHES, records[order].reshape(5, 4, -1), strict=True):
             content = lzma.compress(part.tobytes())
             (tmp_path / folder / "cifar10" / f"{name}.bin.xz").write_bytes(content)
+    contents = {
+        name: pickled(part) for name, part in zip(BATCHES, records.reshape(5, 4, -1), strict=True)
+    }
+    contents |= {
+        "test_batch": pickled(records[:1]),
+        "batches.meta": pickle.dumps({"label_names": ["cat"]}),
+    }
+    known_to_torchvision(monkeypatch, contents)
     (tmp_path / "c").mkdir()
+    (tmp_path / "d" / "cifar-10-batches-py").mkdir(parents=True)
     with tarfile.open(tmp_path / "c" / cifar10.PYTHON_ARCHIVE, "w:gz") as archive:
-        for name, part in zip(BATCHES, records.reshape(5, 4, -1), strict=True):
-            content = pickled(part)
+        for name, content in contents.items():
             info = tarfile.TarInfo(f"cifar-10-batches-py/{name}")
             info.size = len(content)
             archive.addfile(info, io.BytesIO(content))
-            md5 = hashlib.md5(content).hexdigest()
-            file = cifar10.DataFile(name, (md5,), archives=cifar10.PICKLE_FILES[name].archives)
-            monkeypatch.setitem(cifar10.PICKLE_FILES, name, file)
-    images = [cifar10.load_cifar10(True, tmp_path / folder) for folder in "abc"]
+            (tmp_path / "d" / "cifar-10-batches-py" / name).write_bytes(content)
+    images = [cifar10.load_cifar10(True, tmp_path / folder) for folder in "abcd"]
     assert images[0][0].shape == (20, 3, 32, 32)
     for other in images[1:]:
         assert all(torch.equal(x, y) for x, y in zip(images[0], other, strict=True))
@@ -71,7 +86,7 @@ def test_a_foreign_pickle_is_not_opened(tmp_path, records):
     folder.mkdir()
     for name, part in zip(BATCHES, records.reshape(5, 4, -1), strict=True):
         (folder / name).write_bytes(pickled(part))
-    with pytest.raises(DataCorrupt, match="data_batch_1 is not the published file"):
+    with pytest.raises(DataCorrupt, match="does not hold the published files"):
         cifar10.load_cifar10(True, tmp_path)
 
 
@@ -92,7 +107,13 @@ def test_missing(tmp_path, monkeypatch):
     not os.path.isdir(os.path.join(os.environ.get("JUMPBENCH_DATA", "data"), "cifar10")),
     reason="CIFAR-10 is absent",
 )
-def test_real_test_split():
-    images, labels = cifar10.load_cifar10(False)
-    assert images.shape == (10000, 3, 32, 32) and images.dtype == torch.uint8
-    assert labels.bincount().tolist() == [1000] * 10
+def test_the_real_tensors_are_the_recorded_ones():
+    """md5 of pixels and labels as they were before torchvision read a part of the sources."""
+    for train, size, expected in (
+        (True, 50000, ("417835ca7826858e0e20ec373a5f781b", "8d95c489a363a78021b65e9110a331e3")),
+        (False, 10000, ("fbd3322f17579867905a7fe69e4eedf2", "3cdfa656fdf9dd8a342971c6c0d30226")),
+    ):
+        images, labels = cifar10.load_cifar10(train)
+        assert images.shape == (size, 3, 32, 32) and images.dtype == torch.uint8
+        assert labels.bincount().tolist() == [size // 10] * 10
+        assert tuple(hashlib.md5(x.numpy()).hexdigest() for x in (images, labels)) == expected

@@ -5,8 +5,10 @@ import struct
 
 import pytest
 import torch
+from torchvision.datasets import MNIST
 
-from jumpbench.data.mnist import generated_digits, load_mnist, parse_idx
+from jumpbench.data.files import read
+from jumpbench.data.mnist import FILES, generated_digits, load_mnist, parse_idx
 from jumpbench.errors import DataCorrupt, DataMissing
 
 
@@ -53,8 +55,16 @@ def centre(image):
     not os.path.isdir(os.path.join(os.environ.get("JUMPBENCH_DATA", "data"), "mnist")),
     reason="MNIST is absent",
 )
-def test_real_mnist():
+def test_real_mnist_is_torchvisions(tmp_path):
+    raw = tmp_path / "MNIST" / "raw"
+    raw.mkdir(parents=True)
+    for name, file in FILES.items():
+        (raw / name).write_bytes(read("mnist", file))
     for train, size, first in ((True, 60000, 5), (False, 10000, 7)):
         images, labels = load_mnist(train)
         assert images.shape == (size, 28, 28) and images.dtype == torch.uint8
         assert len(labels) == size and labels[0] == first
+        theirs = MNIST(tmp_path, train=train)
+        assert torch.equal(images, theirs.data) and torch.equal(labels.long(), theirs.targets)
+        loose = load_mnist(train, tmp_path)
+        assert torch.equal(images, loose[0]) and torch.equal(labels, loose[1])

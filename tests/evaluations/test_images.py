@@ -5,6 +5,7 @@ import math
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -174,3 +175,25 @@ def test_accuracy():
     kept = accuracy.keep({"labels": torch.tensor([1, 2, 3, 3]), "counts": torch.zeros(4, 1)})
     accuracy.update(Draws(torch.tensor([1, 2, 0, 3])), kept)
     assert accuracy.results() == {"accuracy": 75.0}
+
+
+def test_published_statistics_are_a_reference(tmp_path, monkeypatch):
+    """A .npz with mu and sigma gives the distance to them, and no number of images."""
+    rows = torch.randn(50, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    kept = tmp_path / "published.npz"
+    np.savez(kept, mu=rows.mean(0).numpy() + 2, sigma=torch.cov(rows.T).numpy())
+    monkeypatch.setattr(
+        "jumpbench.evaluations.images.inception", lambda *_: (rows, torch.eye(50).double())
+    )
+    scores = InceptionEvaluation(str(kept))
+    scores.update(Draws(torch.zeros(50, 1, 2, 2, dtype=torch.long)), {})
+    results = scores.results()
+    assert results["fid"] == pytest.approx(3 * 2**2) and results["is"] == pytest.approx(50)
+    assert results["fid_samples"] == 50 and "fid_reference" not in results
+    np.savez(kept, mu=np.zeros(3), sigma=np.eye(2))
+    with pytest.raises(UserError, match=r"sigma \(2, 2\) are no"):
+        scores.results()
+    for content in (b"no archive", b""):
+        kept.write_bytes(content)
+        with pytest.raises(UserError, match="mu and sigma cannot be read"):
+            scores.results()

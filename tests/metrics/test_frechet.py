@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 from scipy import linalg
+from torchmetrics.image.fid import FrechetInceptionDistance
+from torchmetrics.image.inception import InceptionScore
 
 from jumpbench.metrics.frechet import (
     FeatureMoments,
@@ -66,3 +68,42 @@ def test_moments_of_different_features_are_refused():
         frechet_distance(*gaussian(3, 0), *gaussian(4, 0))
     with pytest.raises(ValueError, match="no covariance"):
         FeatureMoments().compute()
+
+
+class Rows(torch.nn.Module):
+    """Images that are their own features."""
+
+    num_features = 6
+
+    def forward(self, images):
+        return images
+
+
+@pytest.mark.parametrize(("offset", "tolerance"), [(0.0, 1e-9), (1e6, 1e-6)])
+def test_against_torchmetrics(offset, tolerance):
+    """One number for features near zero. Far from it torchmetrics' raw sums of squares cancel,
+    ours do not: a shift of both sets changes no distance."""
+    generator = torch.Generator().manual_seed(0)
+    sets = torch.randn(2, 400, 6, dtype=torch.float64, generator=generator)
+    sets[1] = 0.5 * sets[1] + 1
+    theirs = FrechetInceptionDistance(Rows(), input_img_size=(6,)).double()
+    moments = []
+    for real, rows in zip((True, False), sets, strict=True):
+        ours = FeatureMoments()
+        for part in (rows + offset).split(90):
+            ours.update(part)
+            theirs.update(part, real=real)
+        moments += ours.compute()
+    exact = frechet_distance(
+        sets[0].mean(0), torch.cov(sets[0].T), sets[1].mean(0), torch.cov(sets[1].T)
+    )
+    assert math.isclose(frechet_distance(*moments), exact, rel_tol=tolerance)
+    assert math.isclose(float(theirs.compute()), exact, rel_tol=1e-9) == (offset == 0)
+
+
+def test_inception_score_against_torchmetrics():
+    logits = torch.randn(300, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    theirs = InceptionScore(Rows(), splits=1)
+    theirs.update(logits)
+    value = float(theirs.compute()[0])
+    assert math.isclose(inception_score(logits.softmax(1)), value, rel_tol=1e-9)

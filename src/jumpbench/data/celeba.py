@@ -1,4 +1,8 @@
-"""CelebA: aligned JPEG pictures from a folder or the published archive, by the published split."""
+"""CelebA: aligned JPEG pictures from a folder or the published archive, by the published split.
+
+torchvision's ``CelebA`` is not used: it asks for four lists of annotations that no model reads,
+for an unpacked folder and for ``gdown``. Its layout is read, and its checksums are held to.
+"""
 
 import hashlib
 import io
@@ -6,11 +10,11 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from jumpbench.data.files import origin
+from jumpbench.data.pictures import square
 from jumpbench.errors import DataCorrupt, DataMissing
 from jumpbench.paths import data_root
 
@@ -78,18 +82,7 @@ def _pictures(top: Path, names: list[str]) -> Iterator[bytes]:
 
 
 def _face(content: bytes, size: int, name: str) -> Tensor:
-    from PIL import Image, UnidentifiedImageError
-
-    try:
-        picture = Image.open(io.BytesIO(content)).convert("RGB")
-    except (UnidentifiedImageError, OSError) as error:
-        raise DataCorrupt(f"celeba: {name} cannot be read ({error}): fetch it again") from error
-    left, top = (picture.width - CROP) // 2, (picture.height - CROP) // 2
-    if left < 0 or top < 0:
-        raise DataCorrupt(f"celeba: {name} is {picture.size}, too small for a {CROP} pixel crop")
-    face = picture.crop((left, top, left + CROP, top + CROP))
-    face = face.resize((size, size), Image.Resampling.BILINEAR)
-    return torch.from_numpy(np.asarray(face).copy()).permute(2, 0, 1)
+    return square(io.BytesIO(content), size, CROP, f"celeba: {name}")
 
 
 def verify(root: str | Path | None = None) -> str:

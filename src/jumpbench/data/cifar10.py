@@ -6,16 +6,15 @@ are then sorted by their md5, so that a run gives the same numbers from any of t
 """
 
 import hashlib
-import io
-import pickle
 from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from jumpbench.data.files import DataFile, check, located, read
+from jumpbench.data.files import DataFile, located, read, unpack_member
 from jumpbench.errors import DataCorrupt
 from jumpbench.paths import data_root
 
@@ -26,32 +25,18 @@ SETS = {
 }
 BINARY_ARCHIVE = "cifar-10-binary.tar.gz"
 PYTHON_ARCHIVE = "cifar-10-python.tar.gz"
-# md5 of the published pickles; a pickle with another checksum is never opened.
-PICKLE_MD5 = {
-    "data_batch_1": "c99cafc152244af753f735de768cd75f",
-    "data_batch_2": "d4bba439e000b95fd0a9bffe97cbabec",
-    "data_batch_3": "54ebc095f3ab1f0389bbae665268c751",
-    "data_batch_4": "634d18415352ddfa80567beed471001a",
-    "data_batch_5": "482c414d41f54cd18b22e5b47cb7c3cb",
-    "test_batch": "40351d587109b95175f43aff81a1287e",
-}
-
-
-def _places(folder: str, name: str, archive: str) -> dict:
-    return {
-        "also": tuple(f"{top}{folder}/{name}" for top in ("cifar10/", "")),
-        "archives": tuple((f"{top}{archive}", f"{folder}/{name}") for top in ("cifar10/", "")),
-        "urls": (f"https://www.cs.toronto.edu/~kriz/{archive}",),
-    }
-
-
-BINARY_FILES = {
-    name: DataFile(f"{name}.bin", **_places("cifar-10-batches-bin", f"{name}.bin", BINARY_ARCHIVE))
-    for name in PICKLE_MD5
-}
-PICKLE_FILES = {
-    name: DataFile(name, (md5,), **_places("cifar-10-batches-py", name, PYTHON_ARCHIVE))
-    for name, md5 in PICKLE_MD5.items()
+BINARY_FOLDER, PYTHON_FOLDER = "cifar-10-batches-bin", "cifar-10-batches-py"
+BATCHES = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}
+TOPS = ("cifar10/", "")
+FILES = {
+    name: DataFile(
+        f"{name}.bin",
+        also=tuple(f"{top}{BINARY_FOLDER}/{name}.bin" for top in TOPS),
+        archives=tuple((f"{top}{BINARY_ARCHIVE}", f"{BINARY_FOLDER}/{name}.bin") for top in TOPS),
+        urls=(f"https://www.cs.toronto.edu/~kriz/{BINARY_ARCHIVE}",),
+    )
+    for names in BATCHES.values()
+    for name in names
 }
 
 
@@ -67,8 +52,7 @@ def load_cifar10(train: bool, root: str | Path | None = None) -> tuple[Tensor, T
 @lru_cache(maxsize=2)
 def _load(train: bool, root: str | None) -> tuple[Tensor, Tensor]:
     split = "train" if train else "test"
-    names = [name for name in PICKLE_MD5 if name.startswith("data" if train else "test")]
-    records = np.concatenate([_records(name, root) for name in names])
+    records = _records(split, root)
     size, expected = SETS[split]
     digests = np.array([hashlib.md5(record, usedforsecurity=False).digest() for record in records])
     checksum = set_checksum(digests)
@@ -90,23 +74,52 @@ def set_checksum(digests: np.ndarray) -> str:
     return f"{total % 2**128:032x}"
 
 
-def _records(name: str, root: str | None) -> np.ndarray:
-    """Records uint8 (10000, 3073) of one batch file: the label, then the three colour planes."""
-    pickled = PICKLE_FILES[name]
-    if located("cifar10", BINARY_FILES[name], root) is None and (
-        located("cifar10", pickled, root) is not None
-    ):
-        content = check(read("cifar10", pickled, root), pickled.md5, name)
-        batch = pickle.load(io.BytesIO(content), encoding="bytes")
-        labels = np.asarray(batch[b"labels"], np.uint8)[:, None]
-        return np.concatenate([labels, batch[b"data"]], axis=1)
-    content = read("cifar10", BINARY_FILES[name], root)
-    if not content or len(content) % RECORD_BYTES:
+def _records(split: str, root: str | None) -> np.ndarray:
+    """Records uint8 (N, 3073) in a file's order: the label, then the three colour planes."""
+    if located("cifar10", FILES[BATCHES[split][0]], root) is None:
+        for top in (data_root(root) / name for name in TOPS):
+            if (top / PYTHON_FOLDER).is_dir():
+                return _pickled(top, split)
+            if (top / PYTHON_ARCHIVE).is_file():
+                return _unpacked(top / PYTHON_ARCHIVE, split)
+    parts = []
+    for name in BATCHES[split]:
+        content = read("cifar10", FILES[name], root)
+        if not content or len(content) % RECORD_BYTES:
+            raise DataCorrupt(
+                f"CIFAR-10 {name}: {len(content)} bytes are no whole number of {RECORD_BYTES}-byte "
+                f"records; delete it and fetch {BINARY_ARCHIVE} again"
+            )
+        parts.append(np.frombuffer(content, np.uint8).reshape(-1, RECORD_BYTES))
+    return np.concatenate(parts)
+
+
+def _pickled(top: Path, split: str) -> np.ndarray:
+    """Records of torchvision's layout; it opens no pickle without its published md5."""
+    from torchvision.datasets import CIFAR10
+
+    try:
+        published = CIFAR10(top, train=split == "train")
+    except RuntimeError as error:
         raise DataCorrupt(
-            f"CIFAR-10 {name}: {len(content)} bytes are no whole number of {RECORD_BYTES}-byte "
-            f"records; delete it and fetch {BINARY_ARCHIVE} again"
-        )
-    return np.frombuffer(content, np.uint8).reshape(-1, RECORD_BYTES)
+            f"{top / PYTHON_FOLDER} does not hold the published files of {PYTHON_ARCHIVE}; "
+            "delete it and fetch that again"
+        ) from error
+    planes = published.data.transpose(0, 3, 1, 2).reshape(-1, RECORD_BYTES - 1)
+    return np.concatenate([np.asarray(published.targets, np.uint8)[:, None], planes], axis=1)
+
+
+def _unpacked(archive: Path, split: str) -> np.ndarray:
+    """Records of the python archive: torchvision would unpack it into a root that may be
+    read-only, and takes none that was packed again."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / PYTHON_FOLDER).mkdir()
+        for name in (*BATCHES["train"], *BATCHES["test"], "batches.meta"):
+            content = unpack_member(archive, f"{PYTHON_FOLDER}/{name}")
+            if content is None:
+                raise DataCorrupt(f"{archive} does not hold {name}: delete it and fetch it again")
+            (Path(folder) / PYTHON_FOLDER / name).write_bytes(content)
+        return _pickled(Path(folder), split)
 
 
 def verify(root: str | Path | None = None) -> str:

@@ -1,4 +1,8 @@
-"""MNIST: verified uint8 images and labels, and a tiny generated stand-in for smoke runs."""
+"""MNIST: verified uint8 images and labels, and a tiny generated stand-in for smoke runs.
+
+One reader for loose and compressed files, in torchvision's layout or not: torchvision's ``MNIST``
+opens unpacked files only, so it would have to write into a root that may be read-only.
+"""
 
 from functools import lru_cache
 from pathlib import Path

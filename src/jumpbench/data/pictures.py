@@ -1,8 +1,8 @@
 """Pictures of any size from a folder, as squares of one size."""
 
 from pathlib import Path
+from typing import BinaryIO
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -53,19 +53,32 @@ def load_pictures(
     return images
 
 
-def square(path: Path, size: int) -> Tensor:
-    """uint8 (3, size, size): the largest centred square, resized with antialiasing."""
-    from PIL import Image, UnidentifiedImageError
+def square(picture: Path | BinaryIO, size: int, side: int | None = None, name: str = "") -> Tensor:
+    """uint8 (3, size, size): the centred square of ``side`` pixels, or the largest, resized.
 
+    Pictures stay PIL's while they are resized: its filters are those of the published recipes,
+    and the filters of tensors differ by a count. The crop begins at the lower of two middles,
+    where torchvision's ``center_crop`` takes the even one, and pads pictures that are too small.
+
+    Raises:
+        DataCorrupt: a picture that cannot be read or is smaller than ``side``.
+    """
+    from PIL import Image, UnidentifiedImageError
+    from torchvision.transforms.v2 import InterpolationMode, functional
+
+    name = name or str(picture)
     try:
-        picture = Image.open(path).convert("RGB")
+        opened = Image.open(picture).convert("RGB")
     except (UnidentifiedImageError, OSError) as error:
-        raise DataCorrupt(f"{path} cannot be read ({error}): fetch it again") from error
-    side = min(picture.size)
-    left, top = (picture.width - side) // 2, (picture.height - side) // 2
-    picture = picture.crop((left, top, left + side, top + side))
-    picture = picture.resize((size, size), Image.Resampling.BICUBIC)
-    return torch.from_numpy(np.asarray(picture).copy()).permute(2, 0, 1)
+        raise DataCorrupt(f"{name} cannot be read ({error}): fetch it again") from error
+    mode = InterpolationMode.BILINEAR if side else InterpolationMode.BICUBIC
+    side = side or min(opened.size)
+    if side > min(opened.size):
+        raise DataCorrupt(f"{name} is {opened.size}, too small for a {side} pixel crop")
+    top, left = (opened.height - side) // 2, (opened.width - side) // 2
+    return functional.pil_to_tensor(
+        functional.resized_crop(opened, top, left, side, side, [size, size], mode)
+    )
 
 
 def verify_ffhq(root: str | Path | None = None) -> str:

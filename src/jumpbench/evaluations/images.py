@@ -4,7 +4,9 @@ import math
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
+from zipfile import BadZipFile
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -142,7 +144,7 @@ class InceptionEvaluation(Evaluation):
     repeated to three, float64 covariances with n - 1.
 
     Args:
-        reference: folder of the run that holds the training images' moments.
+        reference: folder of the run that holds the training images' moments, or a published .npz.
         scale: pixels are multiplied by it (255 for binary images; the paper's scaling is unknown).
         weights: file of the Inception network; without it :data:`~jumpbench.data.weights.INCEPTION`
             is looked for.
@@ -177,13 +179,37 @@ class InceptionEvaluation(Evaluation):
         )
         moments = FeatureMoments()
         moments.update(features)
-        reference = load_artifacts(self.reference)
+        reference = reference_moments(self.reference)
+        size = reference.get("reference_count")
         return {
             "fid": frechet_distance(*moments.compute(), reference["mean"], reference["covariance"]),
             "is": inception_score(probabilities),
             "fid_samples": float(moments.count),
-            "fid_reference": float(reference["reference_count"]),
+            **({} if size is None else {"fid_reference": float(size)}),
         }
+
+
+def reference_moments(reference: str) -> dict[str, Any]:
+    """Moments of a run's folder, or of published statistics: a .npz file with ``mu``, ``sigma``.
+
+    Published statistics do not say of how many images they are.
+
+    Raises:
+        UserError: the file is absent or holds something else, or the run has not finished.
+    """
+    if not reference.endswith(".npz"):
+        return load_artifacts(reference)
+    try:
+        with np.load(reference, allow_pickle=False) as file:
+            mean, covariance = (torch.from_numpy(file[key]).double() for key in ("mu", "sigma"))
+    except (OSError, EOFError, KeyError, ValueError, TypeError, BadZipFile) as error:
+        raise UserError(f"{reference}: mu and sigma cannot be read ({error})") from error
+    if mean.ndim != 1 or covariance.shape != (len(mean), len(mean)):
+        raise UserError(
+            f"{reference}: mu {tuple(mean.shape)} and sigma {tuple(covariance.shape)} are no "
+            "moments of one law; (F,) and (F, F) are needed"
+        )
+    return {"mean": mean, "covariance": covariance}
 
 
 @torch.no_grad()

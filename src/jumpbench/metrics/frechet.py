@@ -1,4 +1,9 @@
-"""Frechet distance between Gaussians fitted to features, and the Inception score's formula."""
+"""Frechet distance between Gaussians fitted to features, and the Inception score's formula.
+
+torchmetrics' FrechetInceptionDistance and InceptionScore give the same numbers (a test compares
+them) and are not used: their raw sums of squares cancel for features far from zero, the distance
+is rounded to the network's float32, and the score is of a random split that no generator seeds.
+"""
 
 import torch
 from torch import Tensor
