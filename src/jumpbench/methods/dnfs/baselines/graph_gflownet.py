@@ -71,16 +71,11 @@ class GraphTrajectoryBalance(LawsOfGraphs):
     The paper's GFlowNet has the same steps and a forward-looking detailed balance.
 
     Args:
-        problem: see :class:`LawsOfGraphs`.
-        graphs_per_rollout: likewise.
-        beta_start: likewise.
-        beta: likewise.
-        warm_up: likewise.
-        chains_per_graph: likewise.
         network: builds, from ``codes``, logits of nodes.
         optimizer: partial that takes the parameters.
         chains: trajectories a step, an equal share for each graph, at least 2.
-        kwargs: ``seed`` and ``evaluation``.
+        kwargs: ``problem``, ``beta`` and the others of :class:`LawsOfGraphs`; ``seed``,
+            ``evaluation``.
 
     Raises:
         UserError: chains that cannot be shared out.
