@@ -42,6 +42,7 @@ def test_the_site_is_built_without_a_warning(tmp_path):
     reference = (tmp_path / "reference/samplers/index.html").read_text()
     assert "jumpbench.samplers.clusters.wolff.Wolff" in reference
     for readme in (ROOT / "reproduce").glob("*/README.md"):
-        assert (tmp_path / "papers" / readme.parent.name / "RESULTS/index.html").is_file()
+        page = tmp_path / "papers" / readme.parent.name / "RESULTS/index.html"
+        assert page.is_file() == (readme.parent / "RESULTS.md").is_file()
     home = (tmp_path / "index.html").read_text()
     assert 'href="papers/sgdd/"' in home and 'src="papers/sgdd/results/' in home

@@ -98,15 +98,15 @@ def paper_list(folder: Path) -> str:
     for slug in papers():
         name, subject = _introduced(slug)
         link = f"[{name}]({_place(slug, 'README.md', folder)})"
-        if _is_printed(slug):
+        if is_paper(slug):
             lines.append(f"| {link} | {subject} | {_in_print(slug)} | {_agreement(slug)} |")
         else:
             beside.append(f"\n{link} ({_in_print(slug)}): {subject}")
     return "\n".join([*lines, *beside]) + "\n"
 
 
-def _is_printed(slug: str) -> bool:
-    """Whether some table of a folder has a number in print."""
+def is_paper(slug: str) -> bool:
+    """Whether some table of a folder is in print: the leaderboard's are not."""
     return any(_IN_PRINT.match(load(name).title) for name in tables_of_the_pages(slug))
 
 
