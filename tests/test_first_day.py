@@ -110,8 +110,10 @@ def test_the_first_day(tmp_path):
     assert "Exact errors on enumerable lattices (smoke scale)" in shown.replace(
         "Smoke run of: ", ""
     )
-    (ring,) = [p for p in (outputs / "runs/dasbs").glob("dasbs-exact-Ring-*") if str(p) in shown]
-    assert 0 < json.loads((ring / "metrics.json").read_text())["metrics"]["tv"] < 0.9
+    values = [json.loads(p.read_text())["metrics"] for p in outputs.glob("runs/*/*/metrics.json")]
+    rings = [p for p in (outputs / "runs/dasbs").glob("dasbs-exact-Ring-*") if str(p) in shown]
+    found = [json.loads((p / "metrics.json").read_text())["metrics"].get("tv") for p in rings]
+    assert 0 < min(tv for tv in found if tv is not None) < 0.9
     record = json.loads((outputs / "tables/mine/exact/smoke/table.json").read_text())
     mine = [c for c in record["cells"] if c["row"] == "Mine" and c["asked"]]
     assert mine and {c["status"] for c in mine} == {"measured"}
@@ -133,5 +135,4 @@ def test_the_first_day(tmp_path):
     assert (named["long"] / "checkpoints").is_dir() and not (
         named["long"] / "metrics.json"
     ).exists()
-    values = [json.loads(p.read_text())["metrics"] for p in outputs.glob("runs/*/*/metrics.json")]
     assert any(0 < each.get("walls", 0) < 4 for each in values)
