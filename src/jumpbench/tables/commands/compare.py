@@ -142,7 +142,7 @@ def _made(
     name = re.sub(r"[^A-Za-z0-9]+", "-", typed[0].partition("=")[2]).strip("-")
     identity = hashlib.sha256(repr((sorted(typed), budgets)).encode()).hexdigest()[:8]
     table_id = f"compare/{name[:60]}-{identity}"
-    content = table(typed, rows, budgets, judgement, SEEDS)
+    content = table(typed, rows, budgets, judgement, len(seeds_of(seeds, SEEDS)))
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
     parse(table_id, made_file(table_id), text)
     write_atomic(made_file(table_id), text)

@@ -1,4 +1,4 @@
-"""The samplers that ``jumpbench compare`` compares: rows of the leaderboard, on a target of one's own.
+"""The samplers that ``jumpbench compare`` compares: the leaderboard's, on a target of one's own.
 
 Rows are read from the leaderboard's tables of graphs (``leaderboard/coupled``) and of lattices
 (``leaderboard/ising``), without their columns. A row that is not defined for the target is left
@@ -121,8 +121,8 @@ def fitted(row: Contestant, typed: Sequence[str], further: Sequence[str] = ()) -
 
 
 def _unneeded(run: Any) -> dict[str, Any]:
-    """What is given to a method that is only tried: no folder of another run exists yet."""
-    return {"warm_start": None} if "warm_start" in run.config["method"] else {}
+    """What a method that is only tried goes without: a judge, and the folder of another run."""
+    return dict.fromkeys({"evaluation", "warm_start"} & set(run.config["method"]))
 
 
 @torch.no_grad()

@@ -1,5 +1,6 @@
 """By what ``jumpbench compare`` judges samplers, and the table file that it writes."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,10 +15,10 @@ MOST_RHAT, FEWEST_TRIPS = 1.01, 10
 """Bounds of a reference that has converged; round trips are those of each ladder."""
 ALONE = "evaluation._target_=jumpbench.evaluations.own_numbers.OwnNumbers"
 _REFERENCE = ("leaderboard/tempering", (
-    ALONE, "name=reference", "data.n_samples=16384", "data.batch_size=16384",
-    "++method.collections=512", "++method.replicas=16",
+    ALONE, "name=reference", "data.n_samples=4096", "data.batch_size=4096",
+    "++method.collections=256", "++method.replicas=16",
 ))  # fmt: skip
-"""32 ladders of 16 powers, 512 states of each."""
+"""16 ladders of 16 powers, 256 states of each."""
 _SEED = 20261124
 """Of the reference: no row's."""
 
@@ -25,9 +26,11 @@ _ERROR = {"label": "error (TV of the energy's law)", "perfect": "energy_tv_floor
           "better": "lower", "digits": 4, "bounds": [0, 1]}  # fmt: skip
 _MODES = {"label": "mode imbalance", "source": "mode_imbalance", "perfect": "mode_imbalance_floor",
           "better": "lower", "digits": 3, "bounds": [0, 1]}  # fmt: skip
-_OWN = {
+_STATES = {
     "mean": {"label": "mean energy", "source": "mean_energy", "error": "mean_energy_error"},
     "lowest": {"label": "lowest energy", "source": "lowest_energy"},
+}
+_OWN = {
     "log_z": {"label": "log Z", "error": "log_z_error"},
     "rate": {"label": "effective samples a second", "source": "effective_per_second",
              "better": "higher", "digits": 0, "bounds": [0, None]},
@@ -97,8 +100,11 @@ def table(
     judgement: Judgement, seeds: int,
 ) -> dict[str, Any]:  # fmt: skip
     """The content of the table's file."""
-    errors = {"exact": {"energy_tv": _ERROR, "modes": _MODES}, "reference": {"energy_tv": _ERROR}}
-    metrics = {**errors.get(judgement.kind, {}), **_OWN}
+    metrics = {
+        "exact": {"energy_tv": _ERROR, "modes": _MODES, **_OWN},
+        "reference": {"energy_tv": _ERROR, **_STATES, **_OWN},
+        "alone": {**_STATES, **_OWN},
+    }[judgement.kind]
     columns = {f"{seconds:g} s": seconds for seconds in budgets}
     title = f"Samplers of {' '.join(typed)}"
     plain = {"bars": {"metrics": [next(iter(metrics)), "rate"]}}
@@ -150,18 +156,25 @@ def _against(
     row: Contestant, typed: Sequence[str], seconds: float, judgement: Judgement
 ) -> list[str]:
     """Overrides of the run that judges the samples of a row's run by the reference."""
-    own = ["needs.sampler", "needs.reference", "method", "name"]
+    own = [
+        "needs.samples",
+        "needs.reference",
+        "method",
+        "name",
+        "evaluation._target_",
+        "evaluation.reference",
+        "target",
+    ]
     run = fitted(row, typed, [*row.budgeted(seconds), ALONE])
     experiment, overrides = judgement.reference()
-    sampler = {"experiment": row.experiment, "without": [*own, "target"], "overrides": run}
+    sampler = {"experiment": row.experiment, "without": own, "overrides": run}
     reference = {"experiment": experiment, "copy": ["target"],
                  "overrides": [*overrides, f"seed={_SEED}"]}  # fmt: skip
     return [
-        f"name=judged-{row.name}",
-        f"+needs.sampler={spelled(sampler)}",
+        "name=judged-" + re.sub(r"[^A-Za-z0-9]+", "-", row.name).strip("-"),
+        f"+needs.samples={spelled(sampler)}",
         f"+needs.reference={spelled(reference)}",
-        "method={_target_: jumpbench.methods.common.saved_samples.SavedSamples, "
-        "folder: '${needs.sampler.folder}', evaluation: '${evaluation}', seed: '${seed}'}",
-        "evaluation={_target_: jumpbench.evaluations.reference.ReferenceEvaluation, "
-        "target: '${target}', reference: '${needs.reference.folder}'}",
+        "method=saved_samples",
+        "evaluation._target_=jumpbench.evaluations.reference.ReferenceEvaluation",
+        "+evaluation.reference=${needs.reference.folder}",
     ]
