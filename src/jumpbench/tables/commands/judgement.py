@@ -22,7 +22,7 @@ _REFERENCE = ("leaderboard/tempering", (
 _SEED = 20261124
 """Of the reference: no row's."""
 
-_ERROR = {"label": "error (TV of the energy's law)", "perfect": "energy_tv_floor",
+_ERROR = {"label": "energy-law TV", "perfect": "energy_tv_floor",
           "better": "lower", "digits": 4, "bounds": [0, 1]}  # fmt: skip
 _MODES = {"label": "mode imbalance", "source": "mode_imbalance", "perfect": "mode_imbalance_floor",
           "better": "lower", "digits": 3, "bounds": [0, 1]}  # fmt: skip

@@ -12,6 +12,9 @@ from jumpbench.tables.judging.comparisons import (
 )
 from jumpbench.tables.language.types import Metric, Table
 
+MOST_NAMED = 3
+"""Samplers that are named where more cannot be told apart."""
+
 
 def ranking(table: Table, cells: Sequence[Cell], column: str, metric: Metric) -> str:
     """The row with the lowest number of a metric, and those that cannot be told from it.
@@ -53,6 +56,8 @@ def ranking(table: Table, cells: Sequence[Cell], column: str, metric: Metric) ->
             f"seeds){behind}."
         )
     same = [f"{cell.row} ({_number(cell)})" for cell in (best, *tied)]
+    if len(same) > MOST_NAMED:
+        same[MOST_NAMED:] = [f"{len(same) - MOST_NAMED} more"]
     listed = f"{', '.join(same[:-1])} and {same[-1]}"
     return f"At {column}, {n} seeds cannot tell apart {listed}{floor}{behind}."
 
