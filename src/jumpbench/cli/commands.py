@@ -190,6 +190,14 @@ def _compare(call: Call) -> int:
     return 0 if done else 1
 
 
+def _check(call: Call) -> int:
+    if len(call.names) != 1:
+        raise UserError("which sampler? give one: jumpbench check mine.MySampler")
+    from jumpbench.tables.commands.check import check
+
+    return 0 if check(call.names[0], call.overrides) else 1
+
+
 def _report(call: Call) -> int:
     flags = call.flags
     if "--serve" in flags and len(flags) > 1:
@@ -324,6 +332,11 @@ COMMANDS = {
         "target=mine.MyEnergy (a class in this folder), target.KEY=value, trainer.accelerator=",
         refused={"fresh": "compare makes what is missing; leave out fresh="},
         more="example: jumpbench compare target=mine.MyEnergy budget=60 rows=Gibbs,Parallel*",
+    ),
+    "check": Command(
+        _check, "a sampler of your own against exact laws: stationarity, weights, seeds, cost",
+        "MODULE.SAMPLER", overrides="an argument of its constructor",
+        more="example: jumpbench check mine.MyKernel step=0.2; exit status 1 if an oracle fails.",
     ),
     "experiments": Command(_experiments, "what run and sweep take"),
     "report": Command(
