@@ -129,7 +129,7 @@ def test_a_wrong_kernel_fails_the_oracle_of_what_is_wrong(kernel, expected):
 
 def annealed(target, n, generator):
     run = anneal(
-        target, SystematicGibbs(), 1, n, generator, torch.linspace(0, 1, 9, dtype=torch.double)
+        target, SystematicGibbs(), 1, n, generator, torch.linspace(0, 1, 5, dtype=torch.double)
     )
     return Draws(run.x[0], run.log_weights[0], run.cost)
 
@@ -212,13 +212,13 @@ def test_the_command_prints_a_line_for_each_oracle(folder, capsys):
     assert main(["check", "own_kernel.Mine", "told=0.5"]) == 1
     lines = capsys.readouterr().out.splitlines()
     (wrong,) = [line for line in lines if line.startswith("failed")]
-    assert "5 chains of 7 steps made 40 energy evaluations and reported 20" in wrong
+    assert "64 chains of 7 steps made 512 energy evaluations and reported 256" in wrong
 
 
 @pytest.mark.parametrize("name", ["annealing.AnnealedParticles", "chains.Chains"])
 def test_methods_of_the_suite_pass(folder, capsys, name):
     words = [f"jumpbench.methods.unnormalised.{name}", GIBBS]
-    words += ["burn_in=30", "spacing=2", "collections=4"] if "Chains" in name else []
+    words += ["burn_in=12", "spacing=1", "collections=4"] if "Chains" in name else []
     assert main(["check", *words]) == 0
     assert "failed" not in capsys.readouterr().out
 

@@ -14,8 +14,6 @@ from jumpbench.targets.enumeration import EnumeratedLaw, enumerate_law
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.tabular import Tabular
 
-MANY = 30
-
 
 class Finding(NamedTuple):
     """``passed`` is None where the oracle does not apply."""
@@ -40,10 +38,10 @@ class Problem(NamedTuple):
         zero = torch.zeros(len(self.law.probs), dtype=torch.float64)
         return zero.index_add_(0, index, weight.double())
 
-    def common(self, draws: int, *rows: Tensor) -> list[Tensor]:
+    def common(self, draws: int, many: int, *rows: Tensor) -> list[Tensor]:
         """Rows (..., S) of numbers of the states, those of the rare ones summed up: they are
-        expected fewer than thirty times among so many draws."""
-        often = self.law.probs * draws >= MANY
+        expected fewer than ``many`` times among so many draws."""
+        often = self.law.probs * draws >= many
         return [torch.cat((r[..., often], r[..., ~often].sum(-1, True)), -1) for r in rows]
 
 

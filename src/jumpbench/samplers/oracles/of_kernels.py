@@ -70,7 +70,7 @@ def _stationarity(kernel: Kernel, good: list[Problem]) -> Finding:
         start = problem.law.states[index].long()
         for steps in (1, 5):
             x, _ = kernel(problem.target, start.clone(), steps, seeded(2))
-            counts, expected = problem.common(CHAINS, problem.counts(x), probs * CHAINS)
+            counts, expected = problem.common(CHAINS, 30, problem.counts(x), probs * CHAINS)
             seen = expected > 0
             chi = float(((counts - expected)[seen].square() / expected[seen]).sum())
             place = f"{problem.name}, {steps} step{'s' * (steps > 1)}"
@@ -81,8 +81,8 @@ def _stationarity(kernel: Kernel, good: list[Problem]) -> Finding:
 def _reaches(kernel: Kernel, good: list[Problem]) -> Finding:
     least, place = 1.0, ""
     for problem in good:
-        x = problem.law.states[:1].long().repeat(4096, 1)
-        x, _ = kernel(problem.target, x, 200, seeded(3))
+        x = problem.law.states[:1].long().repeat(2048, 1)
+        x, _ = kernel(problem.target, x, 64, seeded(3))
         mass = float(problem.law.probs[problem.counts(x) > 0].sum())
         if mass <= least:
             least, place = mass, problem.name
@@ -128,7 +128,7 @@ def _device(kernel: Kernel, problem: Problem) -> Finding:
 
 
 def _cost(kernel: Kernel, problem: Problem) -> Finding:
-    chains, counted = 5, Counted(problem.target)
+    chains, counted = 64, Counted(problem.target)
     x = random_states(counted, (chains,), seeded(0))
     try:
         _, info = kernel(counted, x, 7, seeded(1))
