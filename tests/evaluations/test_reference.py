@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from jumpbench.evaluations.own_numbers import OwnNumbers, halves_tv
+from jumpbench.evaluations.own_numbers import OwnNumbersEvaluation, halves_tv
 from jumpbench.evaluations.reference import ReferenceEvaluation
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
@@ -25,7 +25,7 @@ def test_exact_draws_score_the_floor_of_both_samples(tmp_path):
     """Mean over twenty pairs within a tenth of the stated floor."""
     rng, found = generator(), []
     for _ in range(20):
-        alone = OwnNumbers(TARGET)
+        alone = OwnNumbersEvaluation(TARGET)
         alone.update(Draws(exact(1500, rng), cost=Cost(seconds=1.0)), {})
         alone.results()
         torch.save(alone.artifacts(), tmp_path / "samples.pt")
@@ -44,7 +44,7 @@ def test_samples_alone_tell_their_mean_energy_with_its_error():
     for weighted in (False, True) * 10:
         x = torch.randint(2, (2000, 8), generator=rng) if weighted else exact(2000, rng)
         weights = TARGET.log_prob(x).double() + 8 * math.log(2) if weighted else None
-        alone = OwnNumbers(TARGET)
+        alone = OwnNumbersEvaluation(TARGET)
         alone.update(Draws(x, weights, Cost(energy_evaluations=3.0, seconds=2.0)), {})
         values = alone.results()
         z.append((values["mean_energy"] - LAW.mean(energy)) / values["mean_energy_error"])

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.evaluations.energy_classes import EnergyClasses, floor
-from jumpbench.evaluations.own_numbers import OwnNumbers, shares
+from jumpbench.evaluations.own_numbers import OwnNumbersEvaluation, shares
 from jumpbench.metrics.histogram import total_variation
 from jumpbench.metrics.lattice import dominating_symbols, symbol_fractions
 from jumpbench.metrics.states import energies
@@ -75,10 +75,10 @@ class ExactLaws:
         self.of_energies, self.energy_law = classes.of, classes.law
 
 
-class ExactEvaluation(OwnNumbers):
+class ExactEvaluation(OwnNumbersEvaluation):
     """Judges samples (B, D), reweighted where the sampler gives weights.
 
-    Results of :class:`~jumpbench.evaluations.own_numbers.OwnNumbers`, and:
+    Results of :class:`~jumpbench.evaluations.own_numbers.OwnNumbersEvaluation`, and:
 
     - ``energy_tv``: total variation of the energy's law; ``mode_imbalance``: that of the modes'
       law. Both have a ``_floor``, what as many exact draws show on average, and a ``plain_`` form

@@ -14,7 +14,7 @@ from jumpbench.samplers.weights import effective_sample_size, log_mean_exp, log_
 from jumpbench.targets.base import DiscreteTarget
 
 
-class OwnNumbers(Evaluation):
+class OwnNumbersEvaluation(Evaluation):
     """Numbers of samples (B, D) that need no other samples.
 
     Results:

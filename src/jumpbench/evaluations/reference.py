@@ -29,8 +29,8 @@ class ReferenceEvaluation(Evaluation):
 
     Args:
         target: the law, evaluated on the CPU.
-        reference: folder of a run that an :class:`~jumpbench.evaluations.own_numbers.OwnNumbers`
-            judged.
+        reference: folder of a run that
+            :class:`~jumpbench.evaluations.own_numbers.OwnNumbersEvaluation` judged.
     """
 
     def __init__(self, target: DiscreteTarget, reference: str | Path) -> None:

@@ -10,7 +10,7 @@ class Counted(Target):
     """A target known through ``log_prob`` alone, so that every ratio is made of energies.
 
     Attributes:
-        rows: states that ``log_prob`` was called with.
+        asked: states that ``log_prob`` was called with.
         states: the same, but for a batch that is the batch of the call before: what an
             implementation evaluates twice counts once.
     """
@@ -18,10 +18,10 @@ class Counted(Target):
     def __init__(self, target: DiscreteTarget) -> None:
         super().__init__(target.length, target.n_states)
         self.target = target
-        self.rows, self.states, self.last = 0, 0, torch.empty(0)
+        self.asked, self.states, self.last = 0, 0, torch.empty(0)
 
     def log_prob(self, x: Tensor) -> Tensor:
-        self.rows += x.shape[:-1].numel()
+        self.asked += x.shape[:-1].numel()
         if not torch.equal(x, self.last):
             self.states += x.shape[:-1].numel()
         self.last = x.clone()

@@ -218,7 +218,7 @@ def test_the_command_prints_a_line_for_each_oracle(folder, capsys):
 @pytest.mark.parametrize("name", ["annealing.AnnealedParticles", "chains.Chains"])
 def test_methods_of_the_suite_pass(folder, capsys, name):
     words = [f"jumpbench.methods.unnormalised.{name}", GIBBS]
-    words += ["burn_in=12", "spacing=1", "collections=4"] if "Chains" in name else []
+    words += ["burn_in=8", "spacing=1", "collections=4"] if "Chains" in name else []
     assert main(["check", *words]) == 0
     assert "failed" not in capsys.readouterr().out
 

@@ -4,7 +4,6 @@ import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy
 import torch
 from torch import Tensor
 
@@ -23,7 +22,7 @@ class Finding(NamedTuple):
     words: str
 
 
-class Problem(NamedTuple):
+class SmallLaw(NamedTuple):
     """A small law that is known exactly."""
 
     name: str
@@ -45,12 +44,12 @@ class Problem(NamedTuple):
         return [torch.cat((r[..., often], r[..., ~often].sum(-1, True)), -1) for r in rows]
 
 
-def problems() -> list[Problem]:
+def problems() -> list[SmallLaw]:
     """Arbitrary laws on 2^4 and on 3^3 states, and a torus of 3 x 3 spins for lattice samplers."""
     tables = [torch.randn((n,) * d, generator=seeded(n)) for n, d in ((2, 4), (3, 3))]
     named = {"2^4 states": Tabular(tables[0]), "3^3 states": Tabular(tables[1]),
              "a 3x3 torus": Ising(3, 0.3)}  # fmt: skip
-    return [Problem(name, target, enumerate_law(target)) for name, target in named.items()]
+    return [SmallLaw(name, target, enumerate_law(target)) for name, target in named.items()]
 
 
 def seeded(seed: int, device: torch.device | str = "cpu") -> torch.Generator:
@@ -58,9 +57,8 @@ def seeded(seed: int, device: torch.device | str = "cpu") -> torch.Generator:
 
 
 def states_of_random_numbers() -> tuple[object, ...]:
-    """Of the global generators of torch, NumPy and Python."""
-    numbers = numpy.random.get_state(legacy=False)["state"]
-    return torch.get_rng_state().tolist(), str(numbers), random.getstate()
+    """Of the global generators of torch and Python."""
+    return torch.get_rng_state().tolist(), random.getstate()
 
 
 def seeds(draw: Callable[[int], Tensor]) -> list[Finding]:

@@ -8,7 +8,7 @@ from torch import Tensor
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.oracles.finding import (
     Finding,
-    Problem,
+    SmallLaw,
     problems,
     seeded,
     seeds,
@@ -67,7 +67,7 @@ def _all(draws: Draws) -> Tensor:
     return x if draws.log_weights is None else torch.cat((x, draws.log_weights[:, None]), 1)
 
 
-def _unbiased(make: Maker, good: list[Problem]) -> list[Finding]:
+def _unbiased(make: Maker, good: list[SmallLaw]) -> list[Finding]:
     of_weights, of_states = [], []
     for problem in good:
         sampler, totals, shares = make(problem.target), [], []
@@ -101,7 +101,7 @@ def _z_of_each(values: Tensor, expected: Tensor) -> Tensor:
     return torch.where(right, 0.0, gap / error.clamp(min=1e-9))
 
 
-def _cost(make: Maker, problem: Problem) -> Finding:
+def _cost(make: Maker, problem: SmallLaw) -> Finding:
     counted = Counted(problem.target)
     try:
         sampler = make(counted)

@@ -8,7 +8,7 @@ from torch import Tensor
 from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.oracles.finding import (
     Finding,
-    Problem,
+    SmallLaw,
     normal_of_chi_squared,
     problems,
     seeded,
@@ -57,12 +57,12 @@ def of_kernel(kernel: Kernel) -> list[Finding]:
     ]
 
 
-def _moved(kernel: Kernel, problem: Problem, seed: int) -> Tensor:
+def _moved(kernel: Kernel, problem: SmallLaw, seed: int) -> Tensor:
     x = random_states(problem.target, (64,), seeded(0))
     return kernel(problem.target, x, 8, seeded(seed))[0].clone()
 
 
-def _stationarity(kernel: Kernel, good: list[Problem]) -> Finding:
+def _stationarity(kernel: Kernel, good: list[SmallLaw]) -> Finding:
     z = []
     for problem in good:
         probs = problem.law.probs
@@ -78,7 +78,7 @@ def _stationarity(kernel: Kernel, good: list[Problem]) -> Finding:
     return worst("stationarity", LIMIT, z, f"{CHAINS} exact draws stay exact")
 
 
-def _reaches(kernel: Kernel, good: list[Problem]) -> Finding:
+def _reaches(kernel: Kernel, good: list[SmallLaw]) -> Finding:
     least, place = 1.0, ""
     for problem in good:
         x = problem.law.states[:1].long().repeat(2048, 1)
@@ -90,7 +90,7 @@ def _reaches(kernel: Kernel, good: list[Problem]) -> Finding:
                    f"{least:.0%} of the law ({place}; at least {LEAST_REACHED:.0%})")  # fmt: skip
 
 
-def _input(kernel: Kernel, problem: Problem) -> Finding:
+def _input(kernel: Kernel, problem: SmallLaw) -> Finding:
     x = random_states(problem.target, (64,), seeded(0))
     before = x.clone()
     kernel(problem.target, x, 8, seeded(1))
@@ -98,7 +98,7 @@ def _input(kernel: Kernel, problem: Problem) -> Finding:
     return Finding("input", same, "left as it is" if same else "its states were changed in place")
 
 
-def _states(kernel: Kernel, problem: Problem) -> Finding:
+def _states(kernel: Kernel, problem: SmallLaw) -> Finding:
     wrong = []
     for dtype in (torch.long, torch.uint8):
         given = random_states(problem.target, (64,), seeded(0)).to(dtype)
@@ -116,7 +116,7 @@ def _states(kernel: Kernel, problem: Problem) -> Finding:
     return Finding("states", not wrong, "; ".join(wrong) or "shape, type, symbols and acceptance")
 
 
-def _device(kernel: Kernel, problem: Problem) -> Finding:
+def _device(kernel: Kernel, problem: SmallLaw) -> Finding:
     if not torch.cuda.is_available():
         return Finding("device", None, "there is no GPU here; the CPU alone was checked")
     x = random_states(problem.target, (64,), seeded(0)).cuda()
@@ -127,7 +127,7 @@ def _device(kernel: Kernel, problem: Problem) -> Finding:
     return Finding("device", moved.is_cuda, f"states of the GPU came back on {moved.device}")
 
 
-def _cost(kernel: Kernel, problem: Problem) -> Finding:
+def _cost(kernel: Kernel, problem: SmallLaw) -> Finding:
     chains, counted = 64, Counted(problem.target)
     x = random_states(counted, (chains,), seeded(0))
     try:

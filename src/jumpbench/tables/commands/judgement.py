@@ -13,7 +13,7 @@ from jumpbench.tables.planning.scalefiles import spelled
 
 MOST_RHAT, FEWEST_TRIPS = 1.01, 10
 """Bounds of a reference that has converged; round trips are those of each ladder."""
-ALONE = "evaluation._target_=jumpbench.evaluations.own_numbers.OwnNumbers"
+ALONE = "evaluation._target_=jumpbench.evaluations.own_numbers.OwnNumbersEvaluation"
 _REFERENCE = ("leaderboard/tempering", (
     ALONE, "name=reference", "data.n_samples=4096", "data.batch_size=4096",
     "++method.collections=256", "++method.replicas=16",
