@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from jumpbench import tables as tables
     from jumpbench.tables.commands.library import run as run
     from jumpbench.tables.commands.library import table as table
-    from jumpbench.tables.commands.models import load_model as load_model
     from jumpbench.tables.commands.results import load_run as load_run
     from jumpbench.tables.commands.results import load_table as load_table
+    from jumpbench.tables.planning.models import load_model as load_model
 
 _PLACES = {
-    "load_model": "models", "load_run": "results", "load_table": "results", "run": "library",
-    "table": "library",
+    "load_model": "planning.models", "load_run": "commands.results",
+    "load_table": "commands.results", "run": "commands.library", "table": "commands.library",
 }  # fmt: skip
 
 __all__ = ["load_model", "load_run", "load_table", "run", "table", "tables"]
@@ -26,5 +26,5 @@ def __getattr__(name: str) -> Any:
     if name == "tables":  # a package that can be called
         return import_module("jumpbench.tables")
     if name in _PLACES:
-        return getattr(import_module(f"jumpbench.tables.commands.{_PLACES[name]}"), name)
+        return getattr(import_module(f"jumpbench.tables.{_PLACES[name]}"), name)
     raise AttributeError(f"module 'jumpbench' has no attribute '{name}'")

@@ -1,4 +1,7 @@
-"""What a finished run leaves for others: its artifacts, and the weights among them."""
+"""What a finished run leaves for others: its artifacts, and the weights among them.
+
+Where weights are wanted alone, the ``.safetensors`` file of a model stands for a run's folder.
+"""
 
 import hashlib
 from pathlib import Path
@@ -9,6 +12,8 @@ from torch import nn
 
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.paths import CHECKPOINTS, LAST_CHECKPOINT, SAMPLES
+
+_MODEL = ".safetensors"
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -39,11 +44,16 @@ def trained_weights(
         UserError: the run has no checkpoint, or its method no such part.
         DataCorrupt: the checkpoint cannot be read.
     """
-    path = Path(folder) / CHECKPOINTS / LAST_CHECKPOINT
+    path = weights_file(Path(folder))
     if not path.is_file():
         raise UserError(f"{path} is missing: finish the run that trains these weights first")
     weights = read_weights(path, device)
     return submodule_weights(weights, part, path) if part else weights
+
+
+def weights_file(place: Path) -> Path:
+    """The last checkpoint of the run in a folder; of a model, its file."""
+    return place if place.suffix == _MODEL else place / CHECKPOINTS / LAST_CHECKPOINT
 
 
 def submodule_weights(
@@ -66,7 +76,7 @@ def load_weights(network: Network, folder: str | Path | None, part: str | None =
 
     Args:
         network: takes the weights in place.
-        folder: of a finished run.
+        folder: of a finished run, or a model's file.
         part: of the run's method, read from its last checkpoint. Without it, the weights are the
             artifact ``network``, which a run leaves that trains or tests one network for others.
 
@@ -76,8 +86,8 @@ def load_weights(network: Network, folder: str | Path | None, part: str | None =
     """
     if folder is None:
         return network
-    if part is not None:
-        return _loaded(network, trained_weights(folder, part), folder)
+    if part is not None or Path(folder).suffix == _MODEL:
+        return _loaded(network, trained_weights(folder, part or "network"), folder)
     weights = load_artifacts(folder).get("network")
     if weights is None:
         raise UserError(f"{folder} trained no network; name a run that trains one")
@@ -131,7 +141,7 @@ def read_weights(path: Path, device: torch.device | str = "cpu") -> dict[str, An
     from safetensors.torch import load_file
 
     try:
-        if path.suffix == ".safetensors":
+        if path.suffix == _MODEL:
             return load_file(path)
         content = torch.load(path, map_location=device, weights_only=True)
     except Exception as error:  # whatever a pickle that is none, or more than weights, makes of it

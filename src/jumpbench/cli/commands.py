@@ -255,7 +255,7 @@ def _data(call: Call) -> int:
 
 def _models(call: Call) -> int:
     if not call.names:
-        from jumpbench.tables.commands.models import print_models
+        from jumpbench.tables.planning.models import print_models
 
         print_models()
         return 0

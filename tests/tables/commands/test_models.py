@@ -5,11 +5,15 @@ import torch
 import yaml
 
 import jumpbench as suite
+from jumpbench.artifacts import read_weights, submodule_weights
 from jumpbench.cli.main import main
 from jumpbench.data.catalog import datasets
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.tables.commands.model_cards import export
-from jumpbench.tables.commands.models import models, put
+from jumpbench.tables.planning.gate import construct
+from jumpbench.tables.planning.models import models, put
+from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.scalefiles import expanded
 
 ABOUT = {"title": "a walk", "licence": "none", "metrics": ["mean"], "changes": {"data.n": 5}}
 
@@ -104,3 +108,39 @@ def test_an_average_stands_for_its_network_and_nothing_else_may_lack():
 @pytest.mark.skipif(not datasets()["mnist"].present(), reason="MNIST is not here")
 def test_models_of_the_suite_pass_their_cards():
     assert main(["models", "check"]) == 0
+
+
+PRIOR = "sgdd/mnist-32"
+DIGITS = ["scale=sgdd/digits/medium"]
+
+
+@pytest.fixture
+def started():
+    """A run of SGDD whose prior is a model of the suite."""
+    return plan_run("sgdd/mnist", expanded([*DIGITS, f"+needs.prior.model={PRIOR}"]))
+
+
+def test_a_run_starts_from_a_model_in_place_of_the_run_that_it_needs(started):
+    model = suite.load_model(PRIOR)
+    trained = plan_run("sgdd/mnist", expanded(DIGITS))
+    assert "prior" in trained.needs and "prior" not in started.needs
+    assert started.needs.keys() == trained.needs.keys() - {"prior"}
+    named = f"model:{PRIOR}@{model.card['sha256'][:16]}"
+    assert started.config["needs"]["prior"] == named and started.hash != trained.hash
+    prior = construct(started.placed()["method"]["prior"], "prior")
+    expected = submodule_weights(read_weights(model.weights), "network")
+    found = prior.score_function.network.state_dict()
+    assert found.keys() == expected.keys()
+    for name, value in found.items():
+        assert torch.equal(value, expected[name].float()), name
+
+
+def test_a_model_that_is_another_one_now_is_refused(started, walk):
+    with pytest.raises(UserError, match="no model 'toy/wolk'"):
+        plan_run("sgdd/mnist", ["+needs.prior.model=toy/wolk"])
+    run = plan_run("sgdd/mnist", ["+needs.prior.model=toy/walk"])
+    root, _ = walk
+    card = root / "toy" / "walk.yaml"
+    card.write_text(card.read_text().replace("sha256: ", "sha256: 0"))
+    with pytest.raises(UserError, match=r"the model toy/walk is not .* any more"):
+        run.placed()

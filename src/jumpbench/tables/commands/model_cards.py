@@ -12,7 +12,7 @@ import yaml
 
 from jumpbench.files import write_atomic
 from jumpbench.names import select
-from jumpbench.tables.commands.models import Model, is_left_out, load_model, models, suite_folder
+from jumpbench.tables.planning.models import Model, is_left_out, load_model, models, suite_folder
 
 REPEATS = 8
 """Sets of draws behind a card."""

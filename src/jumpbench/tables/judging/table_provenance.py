@@ -10,6 +10,7 @@ from typing import Any
 from jumpbench.errors import UserError
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.planning.grid import GridCell, unique_runs
+from jumpbench.tables.planning.models import is_model
 from jumpbench.tables.planning.run_places import Place, run_places, steps_of
 from jumpbench.tables.runs import PROVENANCE
 from jumpbench.tables.runs.codeage import is_outdated
@@ -40,7 +41,9 @@ def table_provenance(
             if with_age and is_outdated(run.config, origin):
                 outdated.append(run.id)
             seconds += _wall_seconds(origin)
+    models = {v: None for run in runs for v in run.config["needs"].values() if is_model(v)}
     return {
+        **({"models": list(models)} if models else {}),
         "hardware": list(hardware), "run_commits": list(commits), "n_runs": len(runs),
         "outdated_runs": outdated, "run_seconds": round(seconds, 1),
         "seconds": measured_seconds(grid), "collected": now(),

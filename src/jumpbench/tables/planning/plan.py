@@ -14,7 +14,7 @@ from typing import Any
 from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError
-from jumpbench.tables.planning import composition, defaults
+from jumpbench.tables.planning import composition, defaults, models
 from jumpbench.tables.planning.composition import (
     composed,
     copied_nodes,
@@ -30,7 +30,7 @@ from jumpbench.tables.planning.ignored_rates import refuse_ignored_rates
 from jumpbench.tables.planning.ownchoices import own_name
 from jumpbench.tables.planning.run import Run
 
-_NEED_KEYS = {"experiment", "copy", "without", "overrides"}
+_NEED_KEYS = {"experiment", "copy", "without", "overrides", "model"}
 
 
 def plan_run(experiment: str, overrides: Sequence[str] = (), seed: int | None = None) -> Run:
@@ -95,10 +95,14 @@ def _plan(
     request: Request | None = None,
 ) -> Run:
     needs: dict[str, Run] = {}
+    starts: dict[str, str] = {}
     try:
         for key, need in (config.get("needs") or {}).items():
             if need is None:
                 continue  # an experiment on top of another may drop what that one needs
+            if isinstance(need, dict) and need.get("model") is not None:
+                starts[str(key)] = config["needs"][key]["folder"] = models.start(str(need["model"]))
+                continue
             needs[str(key)] = run = _need(experiment, str(key), config, need, passed_on, request)
             config["needs"][key]["folder"] = f"run:{run.hash}"
         _name_by_class(experiment, config)
@@ -112,7 +116,7 @@ def _plan(
             refuse_ignored_rates(config, plain, request.keys(experiment))
     except UserError as error:
         raise UserError(f"experiment {experiment}: {error}") from None
-    plain["needs"] = {key: f"run:{run.hash}" for key, run in needs.items()}
+    plain["needs"] = {key: f"run:{run.hash}" for key, run in needs.items()} | starts
     name = re.sub(r"[^A-Za-z0-9._=+-]+", "-", str(plain["name"]))
     try:
         identified = identity(plain)

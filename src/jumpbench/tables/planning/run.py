@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from jumpbench.paths import outputs_root
 from jumpbench.tables.planning import defaults
+from jumpbench.tables.planning.models import is_model, started
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,14 @@ class Run:
         return cast(dict[str, Any], defaults.completed(self.config))
 
     def placed(self) -> dict[str, Any]:
-        """The configuration with the folders of needed runs filled in."""
+        """The configuration with the folders of needed runs filled in, and the files of models.
+
+        Raises:
+            UserError, DataCorrupt: a model is not the one that was planned.
+        """
         folders = {f"run:{run.hash}": str(run.folder) for run in self.needs.values()}
+        starts = filter(is_model, (self.config.get("needs") or {}).values())
+        folders |= {value: started(value) for value in starts}
 
         def fill(value: Any) -> Any:
             if isinstance(value, dict):

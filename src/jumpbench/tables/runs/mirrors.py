@@ -15,13 +15,12 @@ from typing import Any, cast
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
 
+from jumpbench.artifacts import weights_file
 from jumpbench.errors import UserError
 from jumpbench.paths import sweep_of_wandb
 from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.runs import (
-    CHECKPOINTS,
     CURVES,
-    LAST_CHECKPOINT,
     METRICS,
     MIRROR,
     PROVENANCE,
@@ -179,7 +178,7 @@ def _weights(folder: Path) -> Any:
     """The artifact of a trained run, equal whoever logs it; None if it has trained nothing."""
     import wandb
 
-    file = folder / CHECKPOINTS / LAST_CHECKPOINT
+    file = weights_file(folder)
     if not file.is_file():
         return None
     artifact = wandb.Artifact(folder.name, type="model", metadata={"run": folder.name})

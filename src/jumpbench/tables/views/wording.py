@@ -184,6 +184,8 @@ def made_by(view: View) -> str:
     hardware = "; ".join(provenance.get("hardware") or ())
     text = f"Runs made by {commits}" if commits else none
     text += f" on {hardware}" if hardware else ""
+    models = ", ".join(map(str, provenance.get("models") or ()))
+    text += f", from {models}" if models else ""
     older = older_runs(provenance)
     return f"{text}; {older}" if older else text
 

@@ -23,6 +23,7 @@ from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import cache_folder, conf_dirs, suite_root
 from jumpbench.tables.language.types import Scale, Table
+from jumpbench.tables.planning.models import is_model
 from jumpbench.tables.planning.run import Run
 
 _PACKAGE = Path(__file__).resolve().parents[3]
@@ -56,7 +57,9 @@ class PlannedRuns:
         return self._runs[key]
 
     def keep(self, row: str, column: str, seed: int, run: Run) -> None:
-        """Keep a run that was planned for a cell."""
+        """Keep a run that was planned for a cell, unless it starts from a model's file."""
+        if any(is_model(v) for each in run.with_needs() for v in each.config["needs"].values()):
+            return
         self._cells[_cell(row, column, seed)] = self._added(run)
         self._is_new = True
 

@@ -4,13 +4,14 @@
 data and their licence), the checksum of ``NAME.safetensors``, the configuration of the method and
 of the data that it is tested on, and what that test measured: mean and deviation over several sets
 of draws. ``JUMPBENCH_MODELS`` names a further folder, or an address that holds the same files.
+
+A run may start from a model in place of a run that it needs: ``+needs.prior.model=sgdd/mnist-32``.
+Its configuration then says ``model:NAME@CHECKSUM``, which is part of its identity.
 """
 
 import functools
 import hashlib
 import os
-import urllib.error
-import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from jumpbench.methods.common.base import Method
 
 VARIABLE = "JUMPBENCH_MODELS"
+PREFIX = "model:"
 _FIELDS = ("title", "trained", "licence", "sha256", "method", "data", "expected")
 
 
@@ -54,13 +56,21 @@ class Model:
         """
         from jumpbench.artifacts import read_weights
 
+        method = self.untrained()
+        put(method, read_weights(self.verified()), self.weights)
+        return method.eval()
+
+    def verified(self) -> Path:
+        """The file of the weights.
+
+        Raises:
+            DataCorrupt: they are not those of the card.
+        """
         digest = hashlib.sha256(self.weights.read_bytes()).hexdigest()
         if digest != self.card["sha256"]:
             why = f"its checksum is {digest}, not that of its card"
             raise DataCorrupt(f"{self.weights}: {why}; fetch it again")
-        method = self.untrained()
-        put(method, read_weights(self.weights), self.weights)
-        return method.eval()
+        return self.weights
 
     def untrained(self) -> "Method":
         from jumpbench.methods.common.base import Method
@@ -138,6 +148,34 @@ def load_model(name: str) -> Model:
     return Model(name, content, card.with_suffix(".safetensors"))
 
 
+def is_model(value: str) -> bool:
+    """Whether a value under ``needs`` of a planned run is a model, not a run."""
+    return value.startswith(PREFIX)
+
+
+def start(name: str) -> str:
+    """How a configuration names a model that a run starts from: ``model:NAME@CHECKSUM``.
+
+    Raises:
+        UserError: there is no such model.
+        DataMissing: it is not at the address.
+    """
+    return f"{PREFIX}{name}@{load_model(name).card['sha256'][:16]}"
+
+
+def started(value: str) -> str:
+    """The file of the weights that :func:`start` named.
+
+    Raises:
+        UserError: there is no such model any more, or it is another one.
+        DataCorrupt: the weights are not those of the card.
+    """
+    name, _, checksum = value.removeprefix(PREFIX).rpartition("@")
+    if start(name) != value:
+        raise UserError(f"the model {name} is not {checksum} any more: call again")
+    return str(load_model(name).verified())
+
+
 def suite_folder() -> Path | None:
     return None if (root := checkout()) is None else root / "models"
 
@@ -149,6 +187,9 @@ def _own_folder() -> Path | None:
 
 def _fetched(name: str) -> Path | None:
     """The card of a model from an address, with its weights beside it in the user's cache."""
+    import urllib.error
+    import urllib.request
+
     address = os.environ.get(VARIABLE, "")
     if "://" not in address:
         return None
