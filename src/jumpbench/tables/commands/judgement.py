@@ -9,6 +9,7 @@ from jumpbench.tables.commands.contestants import Contestant, fitted
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.ranking import ranking
 from jumpbench.tables.language.types import Table
+from jumpbench.tables.planning.composition import parsed_override
 from jumpbench.tables.planning.scalefiles import spelled
 
 MOST_RHAT, FEWEST_TRIPS = 1.01, 10
@@ -19,6 +20,15 @@ _REFERENCE = ("leaderboard/tempering", (
     "++method.collections=256", "++method.replicas=16",
 ))  # fmt: skip
 """16 ladders of 16 powers, 256 states of each."""
+_JUDGED = (
+    "method._target_=jumpbench.methods.common.saved_samples.SavedSamples",
+    "+method.folder=${needs.samples.folder}",
+    *(f"~method.{key}" for key in (
+        "target", "kernel", "burn_in", "spacing", "burn_in_share", "seconds")),
+    "evaluation._target_=jumpbench.evaluations.reference.ReferenceEvaluation",
+    "+evaluation.reference=${needs.reference.folder}",
+)  # fmt: skip
+"""What makes a run of ``leaderboard/chains`` one that judges the samples of another."""
 _SEED = 20261124
 """Of the reference: no row's."""
 
@@ -156,25 +166,16 @@ def _against(
     row: Contestant, typed: Sequence[str], seconds: float, judgement: Judgement
 ) -> list[str]:
     """Overrides of the run that judges the samples of a row's run by the reference."""
-    own = [
-        "needs.samples",
-        "needs.reference",
-        "method",
-        "name",
-        "evaluation._target_",
-        "evaluation.reference",
-        "target",
-    ]
     run = fitted(row, typed, [*row.budgeted(seconds), ALONE])
     experiment, overrides = judgement.reference()
-    sampler = {"experiment": row.experiment, "without": own, "overrides": run}
     reference = {"experiment": experiment, "copy": ["target"],
                  "overrides": [*overrides, f"seed={_SEED}"]}  # fmt: skip
-    return [
+    own = [
         "name=judged-" + re.sub(r"[^A-Za-z0-9]+", "-", row.name).strip("-"),
-        f"+needs.samples={spelled(sampler)}",
         f"+needs.reference={spelled(reference)}",
-        "method=saved_samples",
-        "evaluation._target_=jumpbench.evaluations.reference.ReferenceEvaluation",
-        "+evaluation.reference=${needs.reference.folder}",
+        *_JUDGED,
     ]
+    keys = [parsed_override("leaderboard/chains", text).key_or_group for text in own]
+    sampler = {"experiment": row.experiment, "without": ["needs.samples", "target", *keys],
+               "overrides": run}  # fmt: skip
+    return [*own, f"+needs.samples={spelled(sampler)}"]
