@@ -23,6 +23,17 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 @dataclass(frozen=True)
+class BreakEven:
+    """Names of the metrics of :mod:`jumpbench.tables.judging.break_even`."""
+
+    error: Name
+    setup: Name
+    rate: Name
+
+    __pydantic_config__ = STRICT
+
+
+@dataclass(frozen=True)
 class Metric:
     """A measured quantity and how it is compared with the published one."""
 
@@ -41,6 +52,7 @@ class Metric:
     tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # of the verdict, absolute
     bounds: tuple[Finite | None, Finite | None] | None = None  # what it cannot leave
     exact: bool = False  # a closed form or a setting: no seed, no sample, no error
+    break_even: BreakEven | None = None  # its number is the break-even that these three give
     fact: bool = False  # a setting read off the configuration: shown, never counted or compared
     printed: bool = True  # False: the paper shows it in a plot, the numbers are not its own
 
