@@ -5,6 +5,7 @@ and the paper's claims. ``docs/table-language.md`` is the reference of the langu
 in which overrides apply; :mod:`jumpbench.tables.language.spec` reads and checks files.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -237,6 +238,12 @@ class Table:
     @property
     def slug(self) -> str:
         return self.id.split("/")[0]
+
+    @property
+    def in_print(self) -> re.Match[str] | None:
+        """The conference, kind and numbers that its title begins with; a table of ours has none,
+        and its claims are ours."""
+        return re.match(r"((?:Conference )?)(Table|Figure)s? ([^:]+): ", self.title)
 
     @property
     def sigmas(self) -> float:

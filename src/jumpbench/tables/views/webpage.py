@@ -118,6 +118,7 @@ def _variant(variant: Variant) -> dict[str, Any]:
             {"state": wording.state(c), "text": c["text"], "words": _claim(c)}
             for c in view.claims
         ],
+        "claimed_by": "The paper's claims" if view.table.in_print else "Claims of ours",
         "states": " ".join(sorted({wording.state(c).replace(" ", "-") for c in view.claims})),
         "status": _status(view),
         "figures": [
