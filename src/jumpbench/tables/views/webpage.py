@@ -17,6 +17,7 @@ from jumpbench.tables.views import wording
 from jumpbench.tables.views.captions import caption
 from jumpbench.tables.views.embedded import embedded, is_chart
 from jumpbench.tables.views.layout import Block, Text, View, blocks, inside
+from jumpbench.tables.views.races import for_the_page, race_names
 from jumpbench.tables.views.runpictures import (
     first_cells,
     learning_curve,
@@ -123,7 +124,8 @@ def _variant(variant: Variant) -> dict[str, Any]:
         "status": _status(view),
         "figures": [
             {"caption": caption(view.table, name), "data": data, "chart": is_chart(path)}
-            for name, path in variant.figures.items() if (data := embedded(path))
+            for name, path in variant.figures.items()
+            if name not in race_names(view.table) and (data := embedded(path))
         ],
         "lacking": variant.lacking, "bars": variant.bars,
         "content": _content(variant),
@@ -177,6 +179,7 @@ def _content(variant: Variant) -> Any:
         "cells": [_cell(view, cell) for cell in inside(view)],
         "runs": {run: origin for run in sorted(runs) if (origin := _run(run))},
         "made_by": wording.made_by(view), "command": variant.command,
+        "races": for_the_page(view.table, view.cells, view.scale.heads),
     }  # fmt: skip
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
