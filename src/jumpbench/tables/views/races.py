@@ -78,6 +78,7 @@ def races(filled: Filled, metric: str, spent: str) -> Any:
     is what exact draws score. Learned samplers, which have a break-even, are drawn solid."""
     import matplotlib.pyplot as plt
     from matplotlib import colormaps
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
     table = filled.table
     if not (found := raced(table, filled.cells, metric, spent)):
@@ -105,6 +106,10 @@ def races(filled: Filled, metric: str, spent: str) -> Any:
         axis.set(xscale="log", yscale="log", title=race.problem)
         axis.title.set_fontsize(9)
         axis.tick_params(labelsize=7)
+        for scale in (axis.xaxis, axis.yaxis):
+            scale.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
+            scale.set_major_formatter(FormatStrFormatter("%g"))
+            scale.set_minor_formatter(NullFormatter())
         axis.grid(alpha=0.3)
     for axis in axes.flat[len(found) :]:
         axis.set_visible(False)

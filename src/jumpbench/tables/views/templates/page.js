@@ -127,9 +127,9 @@ function chart(place, lines, x, name, bars, race) {
     const wide = .85 / n, at = a => px(bars ? a - .425 + (i + .5) * wide : a).toFixed(1), up = b => py(b).toFixed(1);
     const half = (px(wide) - px(0)) / 2, base = (log ? H - B : py(0)).toFixed(1);
     const d = line.points.map(([a, b, , paper, error], k) =>
-      (bars ? `M${at(a) - half},${base}V${up(b)}h${2 * half}V${base}` : `${k ? "L" : "M"}${at(a)},${up(b)}`) +
-      (error && b - error > (log ? 0 : -Infinity) ? `M${at(a)},${up(b - error)}V${up(b + error)}M${at(a)},${up(b)}` : "") +
-      (isFinite(paper) ? `M${at(a) - 6},${up(paper)}h12M${at(a)},${up(b)}` : "")).join("");
+      (bars ? `M${at(a) - half},${base}V${up(b)}h${2 * half}V${base}` : `${k ? "L" : "M"}${at(a)},${up(b)}`) + (race ? `m-2,0a2,2 0 1,0 4,0a2,2 0 1,0 -4,0m2,0` : "") +
+      (error && (race || b - error > (log ? 0 : -Infinity)) ? `M${at(a)},${up(race ? Math.max(b - error, Math.exp(y0)) : b - error)}V${up(b + error)}M${at(a)},${up(b)}` : "") +
+      (Number.isFinite(paper) ? `M${at(a) - 6},${up(paper)}h12M${at(a)},${up(b)}` : "")).join("");
     const path = draw("path", {d, class: bars ? "line bar" : "line", style: `stroke:${colour(i, n)};--key:${colour(i, n)}`});
     const key = add(keys, "button", line.row);
     key.type = "button"; key.style.setProperty("--key", colour(i, n)); key.setAttribute("aria-pressed", true);
