@@ -132,16 +132,16 @@ def learners(table: Table) -> set[str]:
 
 
 def race_names(table: Table) -> list[str]:
-    return [entry.get("name", "figure") for entry in _entries(table)]
+    return [entry.get("name", "figure") for entry in race_entries(table)]
 
 
-def _entries(table: Table) -> Iterator[dict[str, Any]]:
+def race_entries(table: Table) -> list[dict[str, Any]]:
     """Those whose metrics the table has; the others are told where they are drawn."""
-    for entry in entries(table):
-        if entry.get("_target_") == TARGET and {entry.get("metric"), entry.get("spent")} <= {
-            *table.metrics
-        }:
-            yield entry
+    return [
+        entry for entry in entries(table)
+        if entry.get("_target_") == TARGET
+        and all(entry.get(key) in table.metrics for key in ("metric", "spent"))
+    ]  # fmt: skip
 
 
 def for_the_page(table: Table, cells: Sequence[Cell], heads: Heads) -> list[dict[str, Any]]:
@@ -151,7 +151,7 @@ def for_the_page(table: Table, cells: Sequence[Cell], heads: Heads) -> list[dict
         return float(f"{value:.7g}")
 
     charts = []
-    for entry in _entries(table):
+    for entry in race_entries(table):
         metric, spent = entry["metric"], entry["spent"]
         for race in raced(table, cells, metric, spent):
             lines = [

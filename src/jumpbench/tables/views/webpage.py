@@ -58,6 +58,7 @@ def to_page(
     damaged: Iterable[tuple[str, str]] = (),
     stamp: str = "",
     gpu: Mapping[str, Any] | None = None,
+    ranks: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """The page of several tables, each in its variants, the first of which is shown.
 
@@ -66,6 +67,7 @@ def to_page(
         damaged: (table, variant) of files that could not be read.
         gpu: what ``jumpbench gpu`` found: ``device``, ``summary`` and ``rows`` of ``run``,
             ``agreement`` and ``throughput``.
+        ranks: of samplers over problems, each in ``words`` and ``lines``, a head first.
         stamp: of what is shown; a page with one asks its server for a newer one.
     """
     from markupsafe import Markup
@@ -77,7 +79,7 @@ def to_page(
         css=Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),
         script=Markup((TEMPLATES / "page.js").read_text(encoding="utf-8")),
         sections=sections, indexed=indexed, damaged=list(damaged), stamp=stamp,
-        gpu=gpu,
+        gpu=gpu, ranks=ranks,
     )  # fmt: skip
 
 

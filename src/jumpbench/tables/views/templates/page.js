@@ -229,7 +229,7 @@ function below() {  // what one jumps to stands below the header, which is talle
 
 function wire() {
   all("td[data-cell]").forEach(cell => { cell.tabIndex = 0; cell.setAttribute("role", "button"); });
-  all("section").forEach(section => show(section, chosen[section.id]));
+  all("section[data-words]").forEach(section => show(section, chosen[section.id]));
   search();
   jump();
 }
