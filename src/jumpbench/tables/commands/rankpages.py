@@ -31,6 +31,7 @@ def ranks_section(slug: str) -> str:
     shown = ""
     if (reproduce_dir() / slug / "results" / PICTURE).is_file():
         shown = f"![Ranks of samplers over problems](results/{PICTURE})\n\n"
+        shown += "Bars join mean ranks that cannot be told apart.\n\n"
     return f"## Ranks over all problems\n\n{shown}{text}"
 
 

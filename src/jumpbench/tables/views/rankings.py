@@ -136,4 +136,4 @@ def _draw(axis: Any, matrix: Matrix, wide: int) -> None:
         axis.plot(ends, [-0.9 - 0.4 * k] * 2, color="black", lw=2, clip_on=False)
     axis.set(xlim=(-0.5, wide - 0.5), ylim=(len(of.ranks) - 0.5, -0.9 - 0.4 * len(of.alike)))
     axis.spines[:].set_visible(False)
-    axis.set_title(f"Ranks by {matrix.title} (mean rank)", fontsize=8)
+    axis.set_title(f"Ranks by {matrix.title} (mean rank)", fontsize=8, loc="left")
