@@ -11,9 +11,11 @@ import torch
 
 from jumpbench.data.weights import INCEPTION
 from jumpbench.errors import DataMissing, UserError
-from jumpbench.evaluations.images import ImageEvaluation, InceptionEvaluation
+from jumpbench.evaluations.frechet import FrechetEvaluation
+from jumpbench.evaluations.images import ImageEvaluation
+from jumpbench.evaluations.inception import Inception
 from jumpbench.evaluations.labels import LabelEvaluation
-from jumpbench.metrics.frechet import FeatureMoments, frechet_distance
+from jumpbench.metrics.frechet import FeatureMoments, frechet_distance, inception_score
 from jumpbench.metrics.images import contrast_distance, grey_distance
 from jumpbench.networks.image_classifier import ImageClassifier
 from jumpbench.samplers.draws import Draws
@@ -124,50 +126,47 @@ def test_without_its_weights_fid_is_missing_data(monkeypatch, tmp_path):
 
     monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
     monkeypatch.setattr(torch.hub, "download_url_to_file", no_network)
-    scores = InceptionEvaluation(str(tmp_path))
-    scores.update(Draws(pictures(4, 0)), {})
     with pytest.raises(DataMissing, match=r"put weights-inception-2015-12-05-6726825d.pth into"):
-        scores.results()
+        Inception()(pictures(4, 0))
 
 
 def test_without_its_library_fid_is_missing_data(monkeypatch, tmp_path):
     path = tmp_path / "inception.pth"
     path.write_bytes(b"weights")
     monkeypatch.setattr(
-        "jumpbench.evaluations.images.INCEPTION",
+        "jumpbench.evaluations.inception.INCEPTION",
         replace(INCEPTION, sha256=hashlib.sha256(b"weights").hexdigest()),
     )
     monkeypatch.setitem(sys.modules, "torch_fidelity", None)
     monkeypatch.setitem(sys.modules, "torch_fidelity.feature_extractor_inceptionv3", None)
-    scores = InceptionEvaluation(str(tmp_path), weights=str(path))
-    scores.update(Draws(pictures(4, 0)), {})
     with pytest.raises(DataMissing, match="torch-fidelity"):
-        scores.results()
+        Inception(str(path))(pictures(4, 0))
 
 
-def test_fid_and_its_protocol(monkeypatch, tmp_path):
-    """The arithmetic around the extractor, with an extractor of random projections."""
+def looked_at(images, projection):
+    features = images.flatten(1).float() @ projection
+    return Draws(images, extras={"features": features, "logits": features})
+
+
+def test_fid_and_its_protocol(tmp_path):
+    """The arithmetic around the network, which is random projections."""
     torch.manual_seed(0)
     projection = torch.randn(64, 5)
-
-    def extractor(images, scale=1, batch_size=250, weights=None):
-        found = images.flatten(1).float() * scale @ projection
-        return found, found.softmax(-1)
-
-    monkeypatch.setattr("jumpbench.evaluations.images.inception", extractor)
     moments = FeatureMoments()
-    moments.update(extractor(pictures(500, 5))[0])
+    moments.update(looked_at(pictures(500, 5), projection).extras["features"])
     mean, covariance = moments.compute()
     reference = {"mean": mean, "covariance": covariance, "reference_count": 500}
     torch.save(reference, tmp_path / "samples.pt")
-    scores = InceptionEvaluation(str(tmp_path))
+    scores = FrechetEvaluation(str(tmp_path), torch.nn.Identity(), distance="fid", score="is")
     for seed in (6, 7):
-        scores.update(Draws(pictures(200, seed)), {})
+        scores.update(looked_at(pictures(200, seed), projection), {})
     values = scores.results()
+    features = looked_at(torch.cat([pictures(200, 6), pictures(200, 7)]), projection).extras
     ours = FeatureMoments()
-    ours.update(extractor(torch.cat([pictures(200, 6), pictures(200, 7)]))[0])
+    ours.update(features["features"])
     assert math.isclose(values["fid"], frechet_distance(*ours.compute(), mean, covariance))
-    assert values["fid_samples"] == 400 and values["fid_reference"] == 500 and values["is"] >= 1
+    assert values["is"] == inception_score(features["logits"].double().softmax(-1)) > 1
+    assert values["fid_samples"] == 400 and values["fid_reference"] == 500
 
 
 def test_accuracy():
@@ -177,16 +176,15 @@ def test_accuracy():
     assert accuracy.results() == {"accuracy": 75.0}
 
 
-def test_published_statistics_are_a_reference(tmp_path, monkeypatch):
+def test_published_statistics_are_a_reference(tmp_path):
     """A .npz with mu and sigma gives the distance to them, and no number of images."""
     rows = torch.randn(50, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     kept = tmp_path / "published.npz"
     np.savez(kept, mu=rows.mean(0).numpy() + 2, sigma=torch.cov(rows.T).numpy())
-    monkeypatch.setattr(
-        "jumpbench.evaluations.images.inception", lambda *_: (rows, torch.eye(50).double())
-    )
-    scores = InceptionEvaluation(str(kept))
-    scores.update(Draws(torch.zeros(50, 1, 2, 2, dtype=torch.long)), {})
+    scores = FrechetEvaluation(str(kept), torch.nn.Identity(), distance="fid", score="is")
+    sure = 1e3 * torch.eye(50)
+    draws = Draws(torch.zeros(50, 1, 2, 2), extras={"features": rows, "logits": sure})
+    scores.update(draws, {})
     results = scores.results()
     assert results["fid"] == pytest.approx(3 * 2**2) and results["is"] == pytest.approx(50)
     assert results["fid_samples"] == 50 and "fid_reference" not in results

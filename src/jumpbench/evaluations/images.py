@@ -1,18 +1,13 @@
-"""Judging generated images by a classifier that the suite trains, and by Inception features."""
+"""Judging generated images by a classifier that the suite trains."""
 
 import math
-from functools import cache
-from importlib.util import find_spec
 from typing import Any
-from zipfile import BadZipFile
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from jumpbench.artifacts import load_artifacts, load_weights
-from jumpbench.data.weights import INCEPTION
-from jumpbench.errors import DataMissing, UserError
+from jumpbench.errors import UserError
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.metrics.frechet import (
     FeatureMoments,
@@ -134,119 +129,3 @@ class ImageEvaluation(Evaluation):
                 f"shape {tuple(nearest.shape[1:])}: give both runs the same data"
             )
         return self._reference
-
-
-class InceptionEvaluation(Evaluation):
-    """FID and Inception score with torch-fidelity's Inception network (TensorFlow's 2015 weights).
-
-    Results: ``fid`` to all training images (never the test set), ``is`` over all samples at once,
-    and the protocol: ``fid_samples``, ``fid_reference``. Images are uint8 0..255, one channel is
-    repeated to three, float64 covariances with n - 1.
-
-    Args:
-        reference: folder of the run that holds the training images' moments, or a published .npz.
-        scale: pixels are multiplied by it (255 for binary images; the paper's scaling is unknown).
-        weights: file of the Inception network; without it :data:`~jumpbench.data.weights.INCEPTION`
-            is looked for.
-
-    Raises:
-        DataMissing: torch-fidelity or its weights are not here.
-    """
-
-    def __init__(
-        self, reference: str, scale: int = 1, batch_size: int = 250, weights: str | None = None
-    ) -> None:
-        self.reference, self.scale, self.batch_size = reference, scale, batch_size
-        self.weights = weights
-        self.reset()
-
-    @staticmethod
-    def check_files(weights: str | None = None, **others: Any) -> None:
-        """Raises :class:`DataMissing`, before anything is trained, if the network is not here."""
-        if find_spec("torch_fidelity") is None:
-            raise _no_library("No module named 'torch_fidelity'")
-        INCEPTION.obtain(weights)
-
-    def reset(self) -> None:
-        self._images: list[Tensor] = []
-
-    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
-        self._images.append(draws.samples.to(torch.uint8))
-
-    def results(self) -> dict[str, float]:
-        features, probabilities = inception(
-            torch.cat(self._images), self.scale, self.batch_size, self.weights
-        )
-        moments = FeatureMoments()
-        moments.update(features)
-        reference = reference_moments(self.reference)
-        size = reference.get("reference_count")
-        return {
-            "fid": frechet_distance(*moments.compute(), reference["mean"], reference["covariance"]),
-            "is": inception_score(probabilities),
-            "fid_samples": float(moments.count),
-            **({} if size is None else {"fid_reference": float(size)}),
-        }
-
-
-def reference_moments(reference: str) -> dict[str, Any]:
-    """Moments of a run's folder, or of published statistics: a .npz file with ``mu``, ``sigma``.
-
-    Published statistics do not say of how many images they are.
-
-    Raises:
-        UserError: the file is absent or holds something else, or the run has not finished.
-    """
-    if not reference.endswith(".npz"):
-        return load_artifacts(reference)
-    try:
-        with np.load(reference, allow_pickle=False) as file:
-            mean, covariance = (torch.from_numpy(file[key]).double() for key in ("mu", "sigma"))
-    except (OSError, EOFError, KeyError, ValueError, TypeError, BadZipFile) as error:
-        raise UserError(f"{reference}: mu and sigma cannot be read ({error})") from error
-    if mean.ndim != 1 or covariance.shape != (len(mean), len(mean)):
-        raise UserError(
-            f"{reference}: mu {tuple(mean.shape)} and sigma {tuple(covariance.shape)} are no "
-            "moments of one law; (F,) and (F, F) are needed"
-        )
-    return {"mean": mean, "covariance": covariance}
-
-
-@torch.no_grad()
-def inception(
-    images: Tensor, scale: int = 1, batch_size: int = 250, weights: str | None = None
-) -> tuple[Tensor, Tensor]:
-    """Features (N, 2048) and class probabilities (N, 1008) of images uint8 (N, 1 or 3, H, W).
-
-    The network is torch-fidelity's port of the one that FID was defined with.
-
-    Raises:
-        DataMissing: torch-fidelity or its weights are not here.
-        DataCorrupt: the weights are not the published ones.
-    """
-    network = _inception_network(str(INCEPTION.obtain(weights)))
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    network = network.to(device).eval()
-    features, probabilities = [], []
-    for part in images.split(batch_size):
-        part = (part * scale).expand(-1, 3, -1, -1).contiguous().to(device)
-        activations, logits = network(part)
-        features.append(activations.double().cpu())
-        probabilities.append(logits.double().softmax(-1).cpu())
-    return torch.cat(features), torch.cat(probabilities)
-
-
-@cache
-def _inception_network(weights: str) -> Any:
-    """The network, read once a process."""
-    try:
-        from torch_fidelity.feature_extractor_inceptionv3 import FeatureExtractorInceptionV3
-    except ImportError as error:
-        raise _no_library(str(error)) from None
-    return FeatureExtractorInceptionV3("inception", ["2048", "logits_unbiased"], weights)
-
-
-def _no_library(why: str) -> DataMissing:
-    return DataMissing(
-        f"FID and Inception score need torch-fidelity ({why}); install the extra 'fid'"
-    )

@@ -43,7 +43,7 @@ def test_cifar10(loss):
     paper = {row: value for (row, _), value in stated("setup_cifar10").items()}
     runs = chain("table1", f"{loss} loss, Binomial sampling")
     trained, sampled, fid = (
-        runs[key] for key in ("Blackout/fit", "Blackout/test", "SavedSamples/test")
+        runs[key] for key in ("Blackout/fit", "Blackout/test", "ImageFeatures/test")
     )
     assert trained["data"]["train_batch_size"] == paper["batch size"]
     assert trained["trainer"]["max_steps"] == paper["training iterations"]
