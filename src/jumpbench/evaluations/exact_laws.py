@@ -106,7 +106,8 @@ class ExactEvaluation(Evaluation):
       ``log_z_deviation`` from the exact value. Samples with the extra ``system`` have a common
       estimate of log Z each system, and the error is that over systems;
     - ``effective_samples`` = n ess / tau and ``effective_per_second``: by the seconds of drawing,
-      or those that the extra ``draw_seconds`` says, without a burn-in;
+      or those that the extra ``draw_seconds`` says; ``setup_seconds``: what is left of them, the
+      burn-in or pilot;
     - means of the other extras.
 
     Args:
@@ -167,6 +168,7 @@ class ExactEvaluation(Evaluation):
             else batch.cost.seconds
             for batch in self._batches
         )
+        values["setup_seconds"] = sum(batch.cost.seconds for batch in self._batches) - seconds
         values["effective_samples"] = effective
         values["effective_per_second"] = effective / max(seconds, 1e-9)
         return values
