@@ -88,24 +88,32 @@ def experiment_names() -> list[str]:
     )
 
 
-SWEEP = "sweep"
-"""The first part of the ids of tables that ``jumpbench sweep`` writes, into the outputs."""
+MADE = ("sweep", "compare")
+"""First parts of the ids of tables that commands of these names write, into the outputs."""
 
 
-def sweep_file(table_id: str) -> Path:
-    return outputs_root() / "tables" / table_id / "sweep.yaml"
+def made_file(table_id: str) -> Path:
+    """The file of such a table, named after its command."""
+    return outputs_root() / "tables" / table_id / f"{table_id.partition('/')[0]}.yaml"
+
+
+def made_tables() -> list[str]:
+    """Ids of the tables that commands have written."""
+    root = outputs_root() / "tables"
+    files = [file for slug in MADE for file in (root / slug).glob(f"*/{slug}.yaml")]
+    return sorted(f"{file.stem}/{file.parent.name}" for file in files)
 
 
 def sweep_of_wandb(table_id: str) -> Path:
     """Where the id of a sweep on the server of W&B is kept, if it has one."""
-    return sweep_file(table_id).with_name("wandb.json")
+    return made_file(table_id).with_name("wandb.json")
 
 
 def table_file(table_id: str, below: Path | None = None) -> Path | None:
     """The file of a table in the first folder that has it; ``below``: behind that file."""
     files = [folder / f"{table_id}.yaml" for folder in reproduce_dirs()]
-    if table_id.startswith(f"{SWEEP}/"):
-        files.append(sweep_file(table_id))
+    if table_id.partition("/")[0] in MADE:
+        files.append(made_file(table_id))
     if below is not None and (taken := below.resolve()) in (found := [f.resolve() for f in files]):
         files = files[found.index(taken) + 1 :]
     return next((file for file in files if os.path.isfile(file)), None)

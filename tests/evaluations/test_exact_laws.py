@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from jumpbench.errors import UserError
-from jumpbench.evaluations.exact_laws import BINS, ExactEvaluation, ExactLaws
+from jumpbench.evaluations.energy_classes import BINS
+from jumpbench.evaluations.exact_laws import ExactEvaluation, ExactLaws
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.enumerated_draws import EnumeratedDraws

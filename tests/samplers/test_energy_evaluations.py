@@ -26,6 +26,7 @@ from jumpbench.samplers.mcmc.locally_balanced import LocallyBalanced
 from jumpbench.samplers.mcmc.metropolis import MultiSiteMetropolis, SingleSiteMetropolis
 from jumpbench.samplers.mcmc.other_symbol import OtherSymbolMetropolis
 from jumpbench.targets.base import check_target, random_states
+from jumpbench.targets.counted import Counted
 from jumpbench.targets.energy_network import EnergyNetwork
 from jumpbench.targets.ising import Ising
 from oracles import generator
@@ -35,27 +36,22 @@ CHAINS, D, N = 5, 4, 3
 TABLE = 1 + D * (N - 1)
 
 
-class CountedEnergy(nn.Module):
-    """A perceptron of ``length`` sites that counts the states of its calls."""
+class Energy(nn.Module):
+    """A perceptron of ``length`` sites."""
 
     def __init__(self, length=D, n_states=N):
         super().__init__()
         self.length, self.n_states = length, n_states
         self.layers = nn.Sequential(nn.Linear(length, 8), nn.Tanh(), nn.Linear(8, 1))
-        self.states, self.rows, self.last = 0, 0, torch.empty(0)
 
     def forward(self, x):
-        self.rows += x.shape[:-1].numel()
-        if not torch.equal(x, self.last):
-            self.states += x.shape[:-1].numel()
-        self.last = x.clone()
         return self.layers(x.float()).squeeze(-1)
 
 
 @pytest.fixture
 def law():
     torch.manual_seed(0)
-    return EnergyNetwork(CountedEnergy())
+    return Counted(EnergyNetwork(Energy()))
 
 
 def start(law):
@@ -78,7 +74,7 @@ KERNELS = {
 def test_a_kernel_counts_the_states_that_it_asks_for(kernel, expected, law):
     _, info = kernel(law, start(law), 7, generator())
     assert info.energy_evaluations == info.cost.energy_evaluations == expected
-    assert law.module.states == CHAINS * expected
+    assert law.states == CHAINS * expected
 
 
 def test_a_roll_out_counts_a_table_at_every_grid_point(law):
@@ -86,29 +82,29 @@ def test_a_roll_out_counts_a_table_at_every_grid_point(law):
     times = torch.linspace(0, 1, 33)
     drawn = annealed_rollout(network, law, times, CHAINS, generator(), ends=TRAPEZOIDAL)
     assert drawn.cost.energy_evaluations == 33 * TABLE
-    assert law.module.states == CHAINS * 33 * TABLE
-    law.module.states = 0
+    assert law.states == CHAINS * 33 * TABLE
+    law.states = 0
     moves = KernelMoves(LocallyBalanced(), 2)
     drawn = annealed_rollout(network, law, times, CHAINS, generator(), moves)
     assert drawn.cost.energy_evaluations == 32 * TABLE + 32 * 3 * TABLE
-    assert law.module.states == CHAINS * drawn.cost.energy_evaluations
+    assert law.states == CHAINS * drawn.cost.energy_evaluations
 
 
 def test_thirty_two_bits_and_thirty_three_grid_points():
     """33 (1 + 32) = 1089, where a count of calls would say 66."""
-    law = EnergyNetwork(CountedEnergy(32, 2))
+    law = Counted(EnergyNetwork(Energy(32, 2)))
     network = LocallyEquivariantPerceptron(32, 2, hidden=2)
     times = torch.linspace(0, 1, 33)
     drawn = annealed_rollout(network, law, times, 2, generator(), ends=TRAPEZOIDAL)
     assert drawn.cost.energy_evaluations == 1089
-    assert law.module.states == 2 * 1089
+    assert law.states == 2 * 1089
 
 
 def test_training_of_the_flow_sampler_counts_roll_outs_and_losses(law):
     learner = Learner(LocallyEquivariantPerceptron(D, N, hidden=4), 8, CHAINS, 2, 6)
     learner.refresh(law, generator())
     learner.loss(generator(1))
-    assert learner.meter.energy == law.module.states == (9 * CHAINS + 6) * TABLE
+    assert learner.meter.energy == law.states == (9 * CHAINS + 6) * TABLE
     assert learner.meter.network == 9 * CHAINS + 6
 
 
@@ -120,17 +116,17 @@ def test_training_of_leaps_counts_roll_outs_moves_and_losses(law, tmp_path):
         stored_rollouts=4, refresh_every=2, horizon_steps=0, n_metropolis=5,
     )  # fmt: skip
     check_target(law, start(law))
-    checked = law.module.rows / CHAINS * 64  # of 64 states when training begins
-    law.module.rows = 0
+    checked = law.asked / CHAINS * 64  # of 64 states when training begins
+    law.asked = 0
     quiet_trainer(3, tmp_path).fit(method, Numbers())
     rollout = CHAINS * 6 * (TABLE + 5 + 1)
     assert method.spent.energy_evaluations == 3 * (rollout + 8 * TABLE)
     twice = 3 * (CHAINS * 6 + 8)  # states whose energy is asked for beside their table
-    assert law.module.rows - checked - twice == method.spent.energy_evaluations
+    assert law.asked - checked - twice == method.spent.energy_evaluations
 
 
 def test_a_metered_target_counts_tables():
-    for law in (EnergyNetwork(CountedEnergy()), Ising(3, 0.3)):
+    for law in (EnergyNetwork(Energy()), Ising(3, 0.3)):
         meter = Meter()
         counted = metered(law, meter)
         x = random_states(law, (CHAINS,), generator())
@@ -147,11 +143,11 @@ def test_a_closed_form_costs_what_the_same_energies_would():
         (LatticeMetropolis(), OtherSymbolMetropolis()),
         (LocallyBalanced(), LocallyBalanced()),
     ):
-        module = CountedEnergy(9, 2)
+        law = Counted(EnergyNetwork(Energy(9, 2)))
         _, fast = kernel(lattice, x, 6, generator())
-        _, slow = same(EnergyNetwork(module), x, 6, generator())
+        _, slow = same(law, x, 6, generator())
         assert fast.energy_evaluations == slow.energy_evaluations
-        assert module.states == CHAINS * slow.energy_evaluations
+        assert law.states == CHAINS * slow.energy_evaluations
     assert table_evaluations(lattice) == 1 + 9
 
 

@@ -27,6 +27,8 @@ KEYS = {
     "within": "8h, 90min: choose the tables that decide most open claims in that time",
     "project": "of W&B (default jumpbench)",
     "entity": "of W&B (default: that of the key)",
+    "budget": "seconds of every sampler: 60, or 5,20,80 for curves",
+    "reference": "seconds of the reference run of a law too large to enumerate (default 5 budgets)",
     "port": "of --serve (default 8765; 0: a free one)",
 }
 """What every key of ours says."""

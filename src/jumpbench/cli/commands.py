@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def _tables(call: Call) -> list[str]:
     """The tables that are named, by name or pattern."""
     from jumpbench.names import select
-    from jumpbench.tables.language.spec import available, sweeps
+    from jumpbench.paths import MADE, made_tables
+    from jumpbench.tables.language.spec import available
 
     if not call.names:
         raise UserError("which table? give SLUG/TABLE; 'jumpbench list' shows all")
@@ -24,7 +25,8 @@ def _tables(call: Call) -> list[str]:
         raise UserError("a table takes seeds=3 or seeds=[0,2], not seed=")
     chosen: dict[str, None] = {}
     for name in call.names:
-        known = [*available(), *sweeps()] if name.startswith("sweep/") else available()
+        known = available()
+        known += made_tables() if name.partition("/")[0] in MADE else []
         chosen |= dict.fromkeys(known if name == "all" else select("table", name, known))
     return list(chosen)
 
@@ -175,6 +177,27 @@ def _sweep(call: Call) -> int:
     return 0 if done else 1
 
 
+def _compare(call: Call) -> int:
+    from jumpbench.tables.commands.compare import compare
+
+    keys = call.keys
+    if "budget" not in keys:
+        raise UserError("how long? give budget=60, the seconds of every sampler")
+    done = compare(
+        call.overrides, keys["budget"], keys.get("reference"), keys.get("seeds"),
+        keys.get("rows"), _launcher(call),
+    )  # fmt: skip
+    return 0 if done else 1
+
+
+def _check(call: Call) -> int:
+    if len(call.names) != 1:
+        raise UserError("which sampler? give one: jumpbench check mine.MySampler")
+    from jumpbench.tables.commands.check import check
+
+    return 0 if check(call.names[0], call.overrides) else 1
+
+
 def _report(call: Call) -> int:
     flags = call.flags
     if "--serve" in flags and len(flags) > 1:
@@ -302,6 +325,18 @@ COMMANDS = {
         "a Hydra override; key=a,b,c is swept (the last such key gives the columns)",
         refused=_ONE_RUN,
         more="example: jumpbench sweep experiment=dasbs/exact method.n_steps=10,20 metric=kl",
+    ),
+    "compare": Command(
+        _compare, "all samplers of the leaderboard on a target of your own, with their errors", "",
+        ("budget", "reference", "seeds", "rows", "launcher"),
+        "target=mine.MyEnergy (a class in this folder), target.KEY=value, trainer.accelerator=",
+        refused={"fresh": "compare makes what is missing; leave out fresh="},
+        more="example: jumpbench compare target=mine.MyEnergy budget=60 rows=Gibbs,Parallel*",
+    ),
+    "check": Command(
+        _check, "a sampler of your own against exact laws: stationarity, weights, seeds, cost",
+        "MODULE.SAMPLER", overrides="an argument of its constructor",
+        more="example: jumpbench check mine.MyKernel step=0.2; exit status 1 if an oracle fails.",
     ),
     "experiments": Command(_experiments, "what run and sweep take"),
     "report": Command(

@@ -15,6 +15,8 @@ from jumpbench.samplers.draws import Draws
 class SavedSamples(Method):
     """Gives the ``samples`` of a run's artifacts; batches are their numbers.
 
+    With their ``log_weights``, if any, and the plain numbers ``values`` of the artifacts as extras.
+
     Args:
         folder: of the finished run.
         options: of :class:`~jumpbench.methods.common.base.Method`.
@@ -28,14 +30,20 @@ class SavedSamples(Method):
     def __init__(self, folder: str | Path, **options: Any) -> None:
         super().__init__(**options)
         self.folder = folder
-        self._samples: Tensor | None = None
+        self._saved: dict[str, Any] = {}
 
     def draw(self, batch: Tensor, generator: torch.Generator) -> Draws:
-        if self._samples is None:
-            self._samples = load_artifacts(self.folder)["samples"]
-        if (last := int(batch[-1])) >= len(self._samples):
+        self._saved = self._saved or load_artifacts(self.folder)
+        samples, weights = self._saved["samples"], self._saved.get("log_weights")
+        if (last := int(batch[-1])) >= len(samples):
             raise UserError(
-                f"{self.folder} holds {len(self._samples)} samples, fewer than the {last + 1} that "
+                f"{self.folder} holds {len(samples)} samples, fewer than the {last + 1} that "
                 "are to be judged: lower data.n_samples"
             )
-        return Draws(self._samples[batch.cpu()])
+        chosen = batch.cpu()
+        extras = {
+            name: torch.full((len(chosen),), float(value), dtype=torch.float64)
+            for name, value in self._saved.get("values", {}).items()
+        }
+        weights = None if weights is None else weights[chosen]
+        return Draws(samples[chosen], weights, extras=extras)

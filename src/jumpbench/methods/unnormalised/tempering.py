@@ -19,7 +19,7 @@ class TemperedChains(Chains):
     Powers start at equal steps from 0 to 1; after every burn-in they are moved to where all pairs
     would swap equally often, and during collection they stay. Further extras: ``swap_rate``, the
     least of the pairs in the collection, ``barrier``, the sum of their rejections, and
-    ``round_trips``, per ladder and thousand rounds of the collection.
+    ``round_trips``, per ladder and thousand rounds of the collection, and ``trips``, per ladder.
 
     Args:
         target: a positive law.
@@ -85,5 +85,6 @@ class TemperedChains(Chains):
         return {
             "swap_rate": float(rates.min()),
             "barrier": float((1 - rates).sum()),
+            "trips": float(self._trips),
             "round_trips": 1000 * float(self._trips) / self._rounds,
         }

@@ -13,7 +13,7 @@ from rich.progress import track
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
-from jumpbench.paths import outputs_root
+from jumpbench.paths import made_tables, outputs_root
 from jumpbench.tables.commands import gpu_shown
 from jumpbench.tables.commands.recorded import (
     command_of,
@@ -25,7 +25,7 @@ from jumpbench.tables.commands.recorded import (
     summary,
 )
 from jumpbench.tables.commands.recordpictures import pictures_of
-from jumpbench.tables.language.spec import available, load, sweeps
+from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.runs.store import read_json
 from jumpbench.tables.views.console import console
@@ -87,7 +87,7 @@ def _told(names: Sequence[str]) -> Iterator[str]:
 
 
 def shown() -> list[str]:
-    return [*available(), *sweeps()]
+    return [*available(), *made_tables()]
 
 
 def page_file() -> Path:

@@ -16,7 +16,7 @@ from hydra.core.override_parser.types import ValueType
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
-from jumpbench.paths import SWEEP, sweep_file, sweep_of_wandb
+from jumpbench.paths import made_file, sweep_of_wandb
 from jumpbench.tables.commands.reproduction import reproduce
 from jumpbench.tables.language.spec import available, load, parse
 from jumpbench.tables.launchers import Launcher
@@ -64,10 +64,10 @@ def sweep(
             plan_run(experiment, expanded(typed))
             refuse_unread(typed, [lambda typed: (experiment, expanded(typed))])
     identity = hashlib.sha256(repr((experiment, swept, fixed, names)).encode()).hexdigest()[:8]
-    table_id = f"{SWEEP}/{re.sub(r'[^A-Za-z0-9]+', '-', experiment)}-{identity}"
+    table_id = f"sweep/{re.sub(r'[^A-Za-z0-9]+', '-', experiment)}-{identity}"
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
-    parse(table_id, sweep_file(table_id), text)  # nor one that could not be read again
-    write_atomic(sweep_file(table_id), text)
+    parse(table_id, made_file(table_id), text)  # nor one that could not be read again
+    write_atomic(made_file(table_id), text)
     _register(table_id, plan_run(experiment, [*fixed, *here]).config, swept)
     return reproduce(table_id, Selection(SCALE, seeds, overrides=here), launcher, fresh)
 

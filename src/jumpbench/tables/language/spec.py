@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from jumpbench.errors import UserError
 from jumpbench.names import no_such, visible
-from jumpbench.paths import SWEEP, outputs_root, suite_root, table_file, table_ids
+from jumpbench.paths import suite_root, table_file, table_ids
 from jumpbench.tables.language.extension import Lines, Path_, extended
 from jumpbench.tables.language.malformed import GIVEN, Malformed, malformed, spelled
 from jumpbench.tables.language.tablenames import check_names
@@ -36,7 +36,7 @@ from jumpbench.tables.language.types import (
 
 __all__ = [
     "SCALES", "Claim", "Column", "Metric", "Row", "Scale", "Table", "available", "lines_of",
-    "load", "parse", "sweeps",
+    "load", "parse",
 ]  # fmt: skip
 
 _ID = re.compile(r"[^/\\]+/[^/\\]+")
@@ -47,12 +47,6 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def available() -> list[str]:
     """Ids (``slug/table``) of all table files, one's own and the suite's."""
     return table_ids()
-
-
-def sweeps() -> list[str]:
-    """Ids of the tables that sweeps have written."""
-    files = (outputs_root() / "tables" / SWEEP).glob("*/sweep.yaml")
-    return sorted(f"{SWEEP}/{path.parent.name}" for path in files)
 
 
 def load(table_id: str) -> Table:

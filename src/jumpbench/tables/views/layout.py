@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, cast
 
-from jumpbench.paths import SWEEP
+from jumpbench.paths import MADE
 from jumpbench.tables.judging.break_even import in_words
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.comparisons import ROUNDING
@@ -41,9 +41,8 @@ class View:
 
     @property
     def heading(self) -> str:
-        """The title with the scale; a sweep has none."""
-        swept = self.table.slug == SWEEP
-        return self.title if swept else f"{self.title} ({self.scale_name} scale)"
+        """The title with the scale; a table that a command made has none."""
+        return self.title if self.table.slug in MADE else f"{self.title} ({self.scale_name} scale)"
 
     @property
     def about(self) -> str:

@@ -1,0 +1,48 @@
+"""Classes of energies in which laws of the energy are compared."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from jumpbench.metrics.states import energy_levels
+
+MOST_LEVELS = 128
+BINS = 64
+"""Bins of about equal mass where there are more than 128 energies."""
+
+
+class EnergyClasses:
+    """The levels of a law of the energy, or bins of about equal mass.
+
+    Args:
+        energy: (S,) of the states.
+        probs: (S,) their weights.
+
+    Attributes:
+        edges: (K - 1,) between the K classes.
+        law: (K,) their mass.
+    """
+
+    def __init__(self, energy: Tensor, probs: Tensor) -> None:
+        levels = energy_levels(energy)
+        self.edges = (levels[1:] + levels[:-1]) / 2
+        if len(levels) > MOST_LEVELS:
+            ordered, index = energy.double().sort()
+            wanted = torch.arange(1, BINS, dtype=torch.float64) / BINS
+            place = torch.searchsorted(probs[index].cumsum(0), wanted)
+            self.edges = ordered[place.clamp(max=len(ordered) - 1)].unique()
+        self.law = self.of(energy, probs)
+
+    def of(self, energy: Tensor, weight: Tensor) -> Tensor:
+        """Mass (K,) of the classes, of energies (B,) with weights (B,)."""
+        index = torch.bucketize(energy.double().contiguous(), self.edges)
+        law = torch.zeros(len(self.edges) + 1, dtype=torch.float64)
+        return law.index_add_(0, index, weight.double())
+
+
+def floor(law: Tensor, n: float) -> float:
+    """Mean total variation of n exact draws' histogram: E|X / n - p| over cells, X binomial, by
+    its normal approximation and never above the 2 p of a cell that is mostly empty."""
+    spread = (2 / math.pi * law * (1 - law) / n).clamp(min=0).sqrt()
+    return 0.5 * float(torch.minimum(spread, 2 * law).sum())

@@ -1,0 +1,110 @@
+"""What samples of an unnormalised law say of themselves, whatever is known of it."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jumpbench.evaluations.base import Evaluation
+from jumpbench.evaluations.energy_classes import EnergyClasses
+from jumpbench.metrics.histogram import total_variation
+from jumpbench.metrics.states import energies
+from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.weights import effective_sample_size, log_mean_exp, log_normaliser
+from jumpbench.targets.base import DiscreteTarget
+
+
+class OwnNumbersEvaluation(Evaluation):
+    """Numbers of samples (B, D) that need no other samples.
+
+    Results:
+
+    - ``mean_energy``, reweighted where the sampler gives weights, its standard error
+      ``mean_energy_error``, sd / sqrt(effective samples), and ``lowest_energy``;
+    - ``halves_tv``: total variation between the energy's laws of the first half of the samples
+      and of the second. Chains come one after the other, so the halves are of other chains;
+    - of weights ``ess``, ``log_z`` and its standard error ``log_z_error``. Samples with the extra
+      ``system`` have a common estimate of log Z each system, and the error is that over systems;
+    - ``effective_samples`` = n ess / tau and ``effective_per_second``: by the seconds of drawing,
+      or those that the extra ``draw_seconds`` says; ``setup_seconds``: what is left of them, the
+      burn-in or pilot;
+    - means of the other extras.
+
+    Artifacts: ``energies`` (B,), and the results with the mean cost of a sample as ``values``.
+
+    Args:
+        target: the law, evaluated on the CPU.
+    """
+
+    def __init__(self, target: DiscreteTarget) -> None:
+        self.target = target
+        self.reset()
+
+    def reset(self) -> None:
+        self._batches: list[Draws] = []
+        self._values: dict[str, float] = {}
+
+    def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
+        self._batches.append(draws)
+
+    @torch.no_grad()
+    def results(self) -> dict[str, float]:
+        draws = Draws.joined(self._batches)
+        share = shares(draws)
+        extras = {k: v.double() for k, v in draws.extras.items() if v.dim() == 1}
+        values = {k: float(v.mean()) for k, v in extras.items() if k != "system"}
+        effective = float(len(draws)) / max(values.get("tau", 1.0), 1.0)
+        if draws.log_weights is not None:
+            values |= _of_weights(draws.log_weights.double(), extras.get("system"))
+            effective *= values["ess"]
+        energy = self._energies = energies(self.target, draws.samples)
+        mean = share @ energy
+        spread = (share @ (energy - mean).square()).sqrt()
+        seconds = sum(
+            float(batch.extras["draw_seconds"][0])
+            if "draw_seconds" in batch.extras
+            else batch.cost.seconds
+            for batch in self._batches
+        )
+        values |= {
+            "setup_seconds": sum(batch.cost.seconds for batch in self._batches) - seconds,
+            "mean_energy": float(mean),
+            "mean_energy_error": float(spread) / max(effective, 1.0) ** 0.5,
+            "lowest_energy": float(energy.min()),
+            "halves_tv": halves_tv(energy, share),
+            "effective_samples": effective,
+            "effective_per_second": effective / max(seconds, 1e-9),
+        }
+        names = ("energy_evaluations", "network_evaluations")
+        self._values = values | {name: getattr(draws.cost, name) for name in names}
+        return values
+
+    def artifacts(self) -> dict[str, Any]:
+        return {"energies": self._energies, "values": dict(self._values)}
+
+
+def shares(draws: Draws) -> Tensor:
+    """What every sample counts, (B,) float64 of sum 1."""
+    if draws.log_weights is not None:
+        return draws.log_weights.double().softmax(0)
+    return torch.full((len(draws),), 1 / len(draws), dtype=torch.float64)
+
+
+def halves_tv(energy: Tensor, share: Tensor) -> float:
+    """Total variation between the energy's laws of both halves of samples (B,), 1 where a half
+    has no weight."""
+    half, classes = len(energy) // 2, EnergyClasses(energy, share)
+    laws = []
+    for part in (slice(half), slice(half, 2 * half)):
+        law = classes.of(energy[part], share[part])
+        laws.append(law / law.sum().clamp(min=1e-300))
+    return float(total_variation(*laws))
+
+
+def _of_weights(weights: Tensor, system: Tensor | None) -> dict[str, float]:
+    estimates = weights
+    if system is not None:
+        estimates = torch.stack([log_mean_exp(weights[system == s]) for s in system.unique()])
+    log_z, error = (float(value) for value in log_normaliser(estimates))
+    ess = float(effective_sample_size(weights))
+    return {"ess": ess, "log_z": log_z, "log_z_error": error}

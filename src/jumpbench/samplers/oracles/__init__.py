@@ -1,0 +1,1 @@
+"""What a sampler must do, checked on laws that are enumerated: ``jumpbench check``."""

@@ -1,0 +1,75 @@
+"""Which row is best in one column, and how sure that is, in one sentence."""
+
+from collections.abc import Sequence
+
+from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.judging.comparisons import (
+    Contrast,
+    Estimate,
+    holm,
+    significant,
+    two_sided_level,
+)
+from jumpbench.tables.language.types import Metric, Table
+
+MOST_NAMED = 3
+"""Samplers that are named where more cannot be told apart."""
+
+
+def ranking(table: Table, cells: Sequence[Cell], column: str, metric: Metric) -> str:
+    """The row with the lowest number of a metric, and those that cannot be told from it.
+
+    The best row is compared with every other one, seed by seed, by Student's t at the level of the
+    table's ``sigmas``, which all comparisons share (Holm). Rows without a whole number are left
+    out.
+    """
+    ranked = sorted(
+        (
+            cell for cell in cells
+            if cell.column == column and cell.metric == metric.name and cell.status == "measured"
+        ),
+        key=lambda cell: cell.measured or 0.0,
+    )  # fmt: skip
+    if not ranked:
+        return f"No sampler has a number at {column}."
+    best, *others = ranked
+    floor = "" if best.perfect is None else f", floor {significant(best.perfect, 3)}"
+    if not others:
+        return f"{best.row} has {_number(best)} at {column}{floor}; nothing stands beside it."
+    estimates = {cell.row: cell.estimate(metric, False, 0.0, cell.row) for cell in ranked}
+    against = [_against(estimates[best.row], estimates[cell.row]) for cell in others]
+    told = holm([each.p_value() for each in against], two_sided_level(table.sigmas))
+    seeds = sorted(set.intersection(*({v.seed for v in cell.values} for cell in ranked)))
+    wins = sum(best.row == _lowest(estimates, seed) for seed in seeds)
+    if len(seeds) < 2:
+        return (
+            f"{best.row} has the lowest error at {column} ({_number(best)}{floor}), but how sure "
+            "that is one seed does not tell; seeds=3 does."
+        )
+    n = len(seeds)
+    tied = [cell for cell, apart in zip(others, told, strict=True) if not apart]
+    rest = [cell for cell, apart in zip(others, told, strict=True) if apart]
+    behind = f"; {rest[0].row} is next ({_number(rest[0])})" if rest else ""
+    if not tied:
+        return (
+            f"{best.row} has the lowest error at {column} ({_number(best)}{floor}; {wins} of {n} "
+            f"seeds){behind}."
+        )
+    same = [f"{cell.row} ({_number(cell)})" for cell in (best, *tied)]
+    if len(same) > MOST_NAMED:
+        same[MOST_NAMED:] = [f"{len(same) - MOST_NAMED} more"]
+    listed = f"{', '.join(same[:-1])} and {same[-1]}"
+    return f"At {column}, {n} seeds cannot tell apart {listed}{floor}{behind}."
+
+
+def _against(best: Estimate, other: Estimate) -> Contrast:
+    return Contrast(((1.0, other), (-1.0, best)), 0.0, "")
+
+
+def _lowest(estimates: dict[str, Estimate], seed: int) -> str:
+    return min(estimates, key=lambda row: estimates[row].by_seed[seed])
+
+
+def _number(cell: Cell) -> str:
+    spread = f" ± {significant(cell.std, 2)}" if cell.std and cell.n_seeds > 1 else ""
+    return f"{significant(cell.measured or 0.0, 3)}{spread}"
