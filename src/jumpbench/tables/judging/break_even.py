@@ -115,12 +115,12 @@ def _filled(
     delta = 2 * max(spread, floor / 4)
     values = []
     for value in cell.values:
-        at = [
+        own, theirs = (
             [b for row in rows for c in upto if (b := _budget(places, of, row, c, value.seed))]
             for rows in ([cell.row], chains)
-        ]
-        if all(at):
-            n = break_even(*at, floor, delta)
+        )
+        if own and theirs:
+            n = break_even(own, theirs, floor, delta)
             power = min(max(math.log10(max(n, 1.0)), 0.0), NEVER)
             values.append(Value(value.seed, power, value.run))
     if not values:

@@ -34,7 +34,8 @@ class Ranking:
     @property
     def alike(self) -> list[tuple[str, ...]]:
         """Largest sets of neighbours in mean rank that cannot be told apart."""
-        names, found = list(self.mean), []
+        names = list(self.mean)
+        found: list[tuple[str, ...]] = []
         for i, first in enumerate(names):
             group = [n for n in names[i:] if self.mean[n] - self.mean[first] <= self.critical]
             if len(group) > 1 and not (found and found[-1][-1] == group[-1]):

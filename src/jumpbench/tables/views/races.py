@@ -115,13 +115,14 @@ def races(filled: Filled, metric: str, spent: str) -> Any:
         axis.set_visible(False)
     figure.supxlabel(title(table.metrics[spent]), fontsize=9)
     figure.supylabel(title(table.metrics[metric]), fontsize=9)
-    handles = {}
+    handles: dict[str, Any] = {}
     for axis in axes.flat:
         handles |= dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
     heads = [head for head in [*map(filled.row_head, names), FLOOR] if head in handles]
     figure.legend(
-        [handles[h] for h in heads], heads, loc="outside right upper", fontsize=7, frameon=False
-    )
+        handles=[handles[h] for h in heads], labels=heads, loc="outside right upper",
+        fontsize=7, frameon=False,
+    )  # fmt: skip
     return figure
 
 
