@@ -90,6 +90,16 @@ def shares(draws: Draws) -> Tensor:
     return torch.full((len(draws),), 1 / len(draws), dtype=torch.float64)
 
 
+def above(energy: Tensor, lowest: float) -> dict[str, float]:
+    """``best_gap``: the lowest energy of samples (B,), less the lowest there is; ``ground_share``:
+    share of the samples that have it."""
+    gap, tolerance = energy - lowest, 1e-4 * max(1.0, abs(lowest))
+    return {
+        "best_gap": float(gap.min()) if gap.min() > tolerance else 0.0,
+        "ground_share": float((gap <= tolerance).double().mean()),
+    }
+
+
 def halves_tv(energy: Tensor, share: Tensor) -> float:
     """Total variation between the energy's laws of both halves of samples (B,), 1 where a half
     has no weight."""
