@@ -66,6 +66,7 @@ def test_what_chains_say_of_themselves_counts():
     target, x = TARGETS["ising"], torch.zeros(100, 16, dtype=torch.long)
     values = judged(target, x, tau=torch.full((100,), 4.0), draw_seconds=torch.full((100,), 0.5))
     assert values["effective_samples"] == 25 and values["effective_per_second"] == 50
+    assert values["setup_seconds"] == 1.5
     assert values["ground_share"] == 1 and values["mode_imbalance"] == pytest.approx(0.5)
     assert values["modes_found"] == 0.5 and values["energy_tv"] > 0.3
 

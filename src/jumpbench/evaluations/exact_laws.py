@@ -8,7 +8,7 @@ from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.evaluations.energy_classes import EnergyClasses, floor
-from jumpbench.evaluations.own_numbers import OwnNumbersEvaluation, shares
+from jumpbench.evaluations.own_numbers import OwnNumbersEvaluation, above, shares
 from jumpbench.metrics.histogram import total_variation
 from jumpbench.metrics.lattice import dominating_symbols, symbol_fractions
 from jumpbench.metrics.states import energies
@@ -125,11 +125,7 @@ class ExactEvaluation(OwnNumbersEvaluation):
         values["mode_imbalance_floor"] = floor(self.exact.mode_law, len(draws))
         heavy = self.exact.mode_law >= HEAVY
         values["modes_found"] = float((modes.sum(0)[heavy] > 0).double().mean())
-        gap = energy - self.exact.lowest
-        tolerance = 1e-4 * max(1.0, abs(self.exact.lowest))
-        values["best_gap"] = float(gap.min()) if gap.min() > tolerance else 0.0
-        values["ground_share"] = float((gap <= tolerance).double().mean())
-        return values
+        return values | above(energy, self.exact.lowest)
 
 
 def check_known(target: DiscreteTarget) -> None:

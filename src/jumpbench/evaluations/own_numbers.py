@@ -26,7 +26,8 @@ class OwnNumbersEvaluation(Evaluation):
     - of weights ``ess``, ``log_z`` and its standard error ``log_z_error``. Samples with the extra
       ``system`` have a common estimate of log Z each system, and the error is that over systems;
     - ``effective_samples`` = n ess / tau and ``effective_per_second``: by the seconds of drawing,
-      or those that the extra ``draw_seconds`` says, without a burn-in;
+      or those that the extra ``draw_seconds`` says; ``setup_seconds``: what is left of them, the
+      burn-in or pilot;
     - means of the other extras.
 
     Artifacts: ``energies`` (B,), and the results with the mean cost of a sample as ``values``.
@@ -66,6 +67,7 @@ class OwnNumbersEvaluation(Evaluation):
             for batch in self._batches
         )
         values |= {
+            "setup_seconds": sum(batch.cost.seconds for batch in self._batches) - seconds,
             "mean_energy": float(mean),
             "mean_energy_error": float(spread) / max(effective, 1.0) ** 0.5,
             "lowest_energy": float(energy.min()),
@@ -86,6 +88,16 @@ def shares(draws: Draws) -> Tensor:
     if draws.log_weights is not None:
         return draws.log_weights.double().softmax(0)
     return torch.full((len(draws),), 1 / len(draws), dtype=torch.float64)
+
+
+def above(energy: Tensor, lowest: float) -> dict[str, float]:
+    """``best_gap``: the lowest energy of samples (B,), less the lowest there is; ``ground_share``:
+    share of the samples that have it."""
+    gap, tolerance = energy - lowest, 1e-4 * max(1.0, abs(lowest))
+    return {
+        "best_gap": float(gap.min()) if gap.min() > tolerance else 0.0,
+        "ground_share": float((gap <= tolerance).double().mean()),
+    }
 
 
 def halves_tv(energy: Tensor, share: Tensor) -> float:

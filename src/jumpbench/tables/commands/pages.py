@@ -18,7 +18,6 @@ from jumpbench.tables.views.wording import pointing, state
 RESULTS = "RESULTS.md"
 LIST = Path("docs") / "tables.md"
 """The page of all tables, beside the folder of the table files."""
-_IN_PRINT = re.compile(r"((?:Conference )?)(Table|Figure)s? ([^:]+): ")
 
 
 def tables_of_the_pages(slug: str = "") -> list[str]:
@@ -107,7 +106,7 @@ def paper_list(folder: Path) -> str:
 
 def is_paper(slug: str) -> bool:
     """Whether some table of a folder is in print: the leaderboard's are not."""
-    return any(_IN_PRINT.match(load(name).title) for name in tables_of_the_pages(slug))
+    return any(load(name).in_print for name in tables_of_the_pages(slug))
 
 
 def _place(slug: str, page: str, folder: Path) -> str:
@@ -133,7 +132,7 @@ def _in_print(slug: str) -> str:
     numbers: dict[str, set[tuple[int, str]]] = {}
     own = 0
     for table_id in tables_of_the_pages(slug):
-        printed = _IN_PRINT.match(load(table_id).title)
+        printed = load(table_id).in_print
         if printed is None:
             own += 1
         else:
@@ -176,7 +175,7 @@ def _agreement(slug: str) -> str:
         views = [recorded_view(load(table_id), read_record(table_id, scale))
                  for scale in recorded_scales(table_id)]  # fmt: skip
         deciding = [v for v in views if v.scale.kind in ("paper setting", "own setting")][-1:]
-        if _IN_PRINT.match(load(table_id).title) is None:
+        if load(table_id).in_print is None:
             ours += deciding
         else:
             total += 1

@@ -31,6 +31,7 @@ from jumpbench.tables.runs.store import read_json
 from jumpbench.tables.views.console import console
 from jumpbench.tables.views.figures import entries
 from jumpbench.tables.views.layout import View
+from jumpbench.tables.views.rankings import lines, matrices
 from jumpbench.tables.views.webpage import Variant, to_page
 
 _RANK = ("paper setting", "own setting", "medium", "miniature", "smoke")
@@ -54,7 +55,9 @@ def write_page(stamp: str = "") -> Path:
     if not tables and not damaged and not gpu:
         raise UserError("no table has been made yet; make one with: jumpbench table SLUG/TABLE")
     path = page_file()
-    write_atomic(path, to_page(tables, damaged=damaged, stamp=stamp, gpu=gpu))
+    found = matrices(variants[0].view for variants in tables)
+    ranks = [{"words": matrix.words, "lines": lines(matrix.ranking)} for matrix in found]
+    write_atomic(path, to_page(tables, damaged=damaged, stamp=stamp, gpu=gpu, ranks=ranks))
     return path
 
 

@@ -1,4 +1,4 @@
-"""The paper's claims, decided from the cells with their uncertainty.
+"""Claims of a paper or of ours, decided from the cells with their uncertainty.
 
 Every check (:mod:`jumpbench.tables.language.checks`) comes down to contrasts of cells that the
 paper says are positive (:mod:`jumpbench.tables.judging.comparisons`). A contrast is decided if it

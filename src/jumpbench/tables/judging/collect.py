@@ -7,6 +7,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from jumpbench.errors import UserError
+from jumpbench.tables.judging.break_even import with_break_even
 from jumpbench.tables.judging.cells import Cell, Value, uncertainty, verdict
 from jumpbench.tables.language.types import Column, Metric, Row, Table
 from jumpbench.tables.planning.grid import GridCell
@@ -50,7 +51,7 @@ def collect(
 ) -> list[Cell]:
     """All cells of the grid as they stand now; ``judge`` False leaves verdicts out."""
     compare = judge and table.scales[scale].compared
-    return [_cell(table, entry, records, compare) for entry in grid]
+    return with_break_even(table, [_cell(table, entry, records, compare) for entry in grid])
 
 
 def read(entry: GridCell, run: Run, records: Records) -> Reading:

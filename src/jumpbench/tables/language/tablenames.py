@@ -41,6 +41,11 @@ class _Names:
                 if name in names[:i]:
                     raise self.wrong((f"{kind}s", i), f"{kind} '{name}' is defined twice")
         self._rows()
+        for name, metric in self.table.metrics.items():
+            if metric.break_even:
+                self.refer(
+                    "metric", vars(metric.break_even).values(), ("metrics", name, "break_even")
+                )
         self._scales()
         for i, column in enumerate(self.table.columns):
             self.refer("metric", column.metrics, ("columns", i, "metrics"))

@@ -5,6 +5,7 @@ and the paper's claims. ``docs/table-language.md`` is the reference of the langu
 in which overrides apply; :mod:`jumpbench.tables.language.spec` reads and checks files.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -20,6 +21,17 @@ PAPERS, OWN = "the paper's setting", "a setting of our own"
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Words = tuple[str, ...]
 Name = Annotated[str, Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class BreakEven:
+    """Names of the metrics of :mod:`jumpbench.tables.judging.break_even`."""
+
+    error: Name
+    setup: Name
+    rate: Name
+
+    __pydantic_config__ = STRICT
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,7 @@ class Metric:
     tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # of the verdict, absolute
     bounds: tuple[Finite | None, Finite | None] | None = None  # what it cannot leave
     exact: bool = False  # a closed form or a setting: no seed, no sample, no error
+    break_even: BreakEven | None = None  # its number is the break-even that these three give
     fact: bool = False  # a setting read off the configuration: shown, never counted or compared
     printed: bool = True  # False: the paper shows it in a plot, the numbers are not its own
 
@@ -225,6 +238,12 @@ class Table:
     @property
     def slug(self) -> str:
         return self.id.split("/")[0]
+
+    @property
+    def in_print(self) -> re.Match[str] | None:
+        """The conference, kind and numbers that its title begins with; a table of ours has none,
+        and its claims are ours."""
+        return re.match(r"((?:Conference )?)(Table|Figure)s? ([^:]+): ", self.title)
 
     @property
     def sigmas(self) -> float:

@@ -45,7 +45,7 @@ FUNCTIONS = {
     *(f"torch.nn.functional.{name}" for name in _ACTIVATIONS),
     "jumpbench.artifacts.with_weights", "jumpbench.tables.views.barcharts.bars",
     "jumpbench.tables.views.barcharts.heatmap", "jumpbench.tables.views.figures.curves",
-    "jumpbench.tables.views.scatter.scatter",
+    "jumpbench.tables.views.races.races", "jumpbench.tables.views.scatter.scatter",
 }  # fmt: skip
 """Further functions that may be called, by exactly these names."""
 _NOT_ARGUMENTS = {"torch.compile": ("options", "_args_")}  # options name the compiler to be run

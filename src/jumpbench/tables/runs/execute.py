@@ -27,7 +27,7 @@ from jumpbench.tables.runs import (
 )
 from jumpbench.tables.runs.provenance import Started, note_code, provenance
 from jumpbench.tables.runs.runlog import logging_to
-from jumpbench.tables.runs.store import plain, run_hash, write_config, write_json
+from jumpbench.tables.runs.store import plain, read_metrics, run_hash, write_config, write_json
 
 PATIENT_SECONDS = 5.0
 
@@ -73,6 +73,8 @@ class _RunJob:
         self.folder, self.config, self.watch, self.labels = folder, config, watch, labels
         self.hash = run_hash(folder)
         self.metrics: dict[str, float | str] = {}
+        folders = map(Path, (config.get("needs") or {}).values())
+        self.needed = [made["metrics"] for one in folders if (made := read_metrics(one))]
 
     def make(self) -> None:
         from jumpbench.tables.runs.interrupts import Interrupts
@@ -205,12 +207,14 @@ class _RunJob:
         import torch
 
         from jumpbench.tables.runs.checkpoints import keep_last_only
+        from jumpbench.tables.runs.spent import spent
 
         if self.method.artifacts:
             buffer = io.BytesIO()
             torch.save(self.method.artifacts, buffer)
             write_atomic(self.folder / SAMPLES, buffer.getvalue())
         origin = provenance(self.config, started, str(self.trainer.strategy.root_device))
+        self.metrics |= spent(self.metrics, self.needed)
         self.metrics["run/peak_memory_gb"] = origin["peak_memory_gb"]
         write_json(self.folder / PROVENANCE, origin)
         finished = {"run": self.hash, "metrics": self.metrics, "seed": self.config["seed"]}

@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import Any, cast
 
 from jumpbench.paths import MADE
+from jumpbench.tables.judging.break_even import in_words
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.comparisons import ROUNDING
 from jumpbench.tables.language.types import Metric, Scale, Table
@@ -142,7 +143,9 @@ def cell_text(cell: Cell | None, metric: Metric, beside: bool = True) -> Text:
     if not cell.has_number:
         return Text(ABSENT[cell.status], paper, "", cell.status, cell=cell)
     measured = number(cell.measured, metric.digits)
-    if cell.std or (cell.std is not None and not metric.without_error):
+    if metric.break_even:
+        measured = in_words([value.value for value in cell.values])
+    elif cell.std or (cell.std is not None and not metric.without_error):
         scientific = "e" in measured
         measured += f"±{cell.std:.1e}" if scientific else f"±{cell.std:.{metric.digits}f}"
     if cell.status == "partial":

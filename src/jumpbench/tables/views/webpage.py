@@ -17,6 +17,7 @@ from jumpbench.tables.views import wording
 from jumpbench.tables.views.captions import caption
 from jumpbench.tables.views.embedded import embedded, is_chart
 from jumpbench.tables.views.layout import Block, Text, View, blocks, inside
+from jumpbench.tables.views.races import for_the_page, race_names
 from jumpbench.tables.views.runpictures import (
     first_cells,
     learning_curve,
@@ -57,6 +58,7 @@ def to_page(
     damaged: Iterable[tuple[str, str]] = (),
     stamp: str = "",
     gpu: Mapping[str, Any] | None = None,
+    ranks: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """The page of several tables, each in its variants, the first of which is shown.
 
@@ -65,6 +67,7 @@ def to_page(
         damaged: (table, variant) of files that could not be read.
         gpu: what ``jumpbench gpu`` found: ``device``, ``summary`` and ``rows`` of ``run``,
             ``agreement`` and ``throughput``.
+        ranks: of samplers over problems, each in ``words`` and ``lines``, a head first.
         stamp: of what is shown; a page with one asks its server for a newer one.
     """
     from markupsafe import Markup
@@ -76,7 +79,7 @@ def to_page(
         css=Markup((TEMPLATES / "page.css").read_text(encoding="utf-8")),
         script=Markup((TEMPLATES / "page.js").read_text(encoding="utf-8")),
         sections=sections, indexed=indexed, damaged=list(damaged), stamp=stamp,
-        gpu=gpu,
+        gpu=gpu, ranks=ranks,
     )  # fmt: skip
 
 
@@ -118,11 +121,13 @@ def _variant(variant: Variant) -> dict[str, Any]:
             {"state": wording.state(c), "text": c["text"], "words": _claim(c)}
             for c in view.claims
         ],
+        "claimed_by": "The paper's claims" if view.table.in_print else "Claims of ours",
         "states": " ".join(sorted({wording.state(c).replace(" ", "-") for c in view.claims})),
         "status": _status(view),
         "figures": [
             {"caption": caption(view.table, name), "data": data, "chart": is_chart(path)}
-            for name, path in variant.figures.items() if (data := embedded(path))
+            for name, path in variant.figures.items()
+            if name not in race_names(view.table) and (data := embedded(path))
         ],
         "lacking": variant.lacking, "bars": variant.bars,
         "content": _content(variant),
@@ -176,6 +181,7 @@ def _content(variant: Variant) -> Any:
         "cells": [_cell(view, cell) for cell in inside(view)],
         "runs": {run: origin for run in sorted(runs) if (origin := _run(run))},
         "made_by": wording.made_by(view), "command": variant.command,
+        "races": for_the_page(view.table, view.cells, view.scale.heads),
     }  # fmt: skip
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))

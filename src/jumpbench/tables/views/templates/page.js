@@ -88,16 +88,19 @@ function jump() {  // to a cell, if that is what the address names
 const colour = (i, n) => `hsl(${360 * i / n} 60% ${[45, 60][i % 2]}%)`;
 
 // lines: {row, points: [[x, y, what x is called, the paper's number, error], ...]}
-function chart(place, lines, x, name, bars) {
+// race: both axes are logarithmic, and a line stands at its floor
+function chart(place, lines, x, name, bars, race) {
   const W = 640, H = 230, L = 56, B = 24, T = 8, n = lines.length;
   const ys = lines.flatMap(l => l.points.flatMap(p => [p[1], p[3] ?? NaN])).filter(isFinite);
   const xs = lines.flatMap(l => l.points.flatMap(p => bars ? [p[0] - .5, p[0] + .5] : [p[0]]));
-  const log = Math.min(...ys) > 0 && Math.max(...ys) > 20 * Math.min(...ys), f = log ? Math.log : y => y;
+  if (race?.floor) ys.push(race.floor);
+  const log = race || Math.min(...ys) > 0 && Math.max(...ys) > 20 * Math.min(...ys), f = log ? Math.log : y => y;
+  const g = race ? Math.log : v => v;
   if (bars && !log) ys.push(0);
-  const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), f(Math.min(...ys)), f(Math.max(...ys))];
-  const px = v => L + (W - L - 8) * (v - x0) / ((x1 - x0) || 1), py = v => H - B - (H - B - T) * (f(v) - y0) / ((y1 - y0) || 1);
+  const [x0, x1, y0, y1] = [g(Math.min(...xs)), g(Math.max(...xs)), f(Math.min(...ys)), f(Math.max(...ys))];
+  const px = v => L + (W - L - 8) * (g(v) - x0) / ((x1 - x0) || 1), py = v => H - B - (H - B - T) * (f(v) - y0) / ((y1 - y0) || 1);
   const node = add(place, "div", undefined, "plot"), off = new Set();
-  add(node, "b", name + (log ? ", logarithmic" : ""));
+  add(node, "b", name + (race ? ` over ${x}, logarithmic` : log ? ", logarithmic" : ""));
   const svg = node.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "svg"));
   svg.setAttribute("viewBox", `0 0 ${W} ${H}`);
   svg.setAttribute("role", "img"); svg.setAttribute("aria-label", `${name} over ${x}`);
@@ -113,16 +116,20 @@ function chart(place, lines, x, name, bars) {
     draw("text", {x: L - 5, y: y + 4, "text-anchor": "end"}, +value.toPrecision(3));
   }
   const [first, last] = [lines[0].points[0], lines[0].points.at(-1)];
-  draw("text", {x: L, y: H - 6}, first[2] ?? x0);
-  if (last !== first) draw("text", {x: W - 8, y: H - 6, "text-anchor": "end"}, last[2] ?? `${x1} (${x})`);
+  if (race?.floor) draw("path", {d: `M${L},${py(race.floor)}H${W - 8}`, class: "floor"});
+  for (const k of race ? [0, .25, .5, .75, 1] : [])
+    draw("text", {x: L + k * (W - L - 8), y: H - 6, "text-anchor": ["start", "middle", "end"][Math.ceil(k) + (k === 1)]},
+      +Math.exp(x0 + k * (x1 - x0)).toPrecision(2));
+  if (!race) draw("text", {x: L, y: H - 6}, first[2] ?? x0);
+  if (!race && last !== first) draw("text", {x: W - 8, y: H - 6, "text-anchor": "end"}, last[2] ?? `${x1} (${x})`);
   const at = draw("path", {class: "at"}), tip = add(node, "div", "", "tip"), keys = add(node, "div", undefined, "keys");
   lines.forEach((line, i) => {
     const wide = .85 / n, at = a => px(bars ? a - .425 + (i + .5) * wide : a).toFixed(1), up = b => py(b).toFixed(1);
     const half = (px(wide) - px(0)) / 2, base = (log ? H - B : py(0)).toFixed(1);
     const d = line.points.map(([a, b, , paper, error], k) =>
-      (bars ? `M${at(a) - half},${base}V${up(b)}h${2 * half}V${base}` : `${k ? "L" : "M"}${at(a)},${up(b)}`) +
-      (error && b - error > (log ? 0 : -Infinity) ? `M${at(a)},${up(b - error)}V${up(b + error)}M${at(a)},${up(b)}` : "") +
-      (isFinite(paper) ? `M${at(a) - 6},${up(paper)}h12M${at(a)},${up(b)}` : "")).join("");
+      (bars ? `M${at(a) - half},${base}V${up(b)}h${2 * half}V${base}` : `${k ? "L" : "M"}${at(a)},${up(b)}`) + (race ? `m-2,0a2,2 0 1,0 4,0a2,2 0 1,0 -4,0m2,0` : "") +
+      (error && (race || b - error > (log ? 0 : -Infinity)) ? `M${at(a)},${up(race ? Math.max(b - error, Math.exp(y0)) : b - error)}V${up(b + error)}M${at(a)},${up(b)}` : "") +
+      (Number.isFinite(paper) ? `M${at(a) - 6},${up(paper)}h12M${at(a)},${up(b)}` : "")).join("");
     const path = draw("path", {d, class: bars ? "line bar" : "line", style: `stroke:${colour(i, n)};--key:${colour(i, n)}`});
     const key = add(keys, "button", line.row);
     key.type = "button"; key.style.setProperty("--key", colour(i, n)); key.setAttribute("aria-pressed", true);
@@ -137,7 +144,7 @@ function chart(place, lines, x, name, bars) {
     const found = lines.filter((_, i) => !off.has(i)).map(l => [l.row, near(l)]);
     if (!found.length) return;
     at.setAttribute("d", `M${px(found[0][1][0])},${T}V${H - B}`);
-    tip.textContent = `${found[0][1][2] ?? x + " " + found[0][1][0]}: ` + found.map(([row, p]) => `${row} ${+p[1].toPrecision(4)}`).join("; ");
+    tip.textContent = race ? found.map(([row, p]) => `${row} ${+p[1].toPrecision(3)}${p[4] ? ` ± ${+p[4].toPrecision(2)}` : ""} at ${+p[0].toPrecision(3)}`).join("; ") : `${found[0][1][2] ?? x + " " + found[0][1][0]}: ` + found.map(([row, p]) => `${row} ${+p[1].toPrecision(4)}`).join("; ");
   };
   svg.onpointerleave = () => { at.removeAttribute("d"); tip.textContent = ""; };
 }
@@ -156,15 +163,17 @@ function plot(article) {  // once: numbers over columns that count upwards, and 
         parseFloat(cell.querySelector(".n").textContent.split("±")[1])]).filter(p => isFinite(p[1]))})).filter(l => l.points.length > !bars);
     if (lines.length) chart(place, lines, "column", block.querySelector("h3").textContent, bars);
   });
+  content(article).races.forEach(race => chart(article.querySelector(".plots"), race.lines, race.x, race.name, false, race));
   const place = article.querySelector(".plot[data-x]"), runs = all(".curves li", article);
   new Set(runs.map(r => r.dataset.name)).forEach(name => chart(place, runs.filter(r => r.dataset.name === name)
     .map(r => ({row: r.dataset.row, points: JSON.parse(r.dataset.points)})), "step", name));
 }
 
-function detail(td) {
-  const article = td.closest("article");
+const content = article =>
   article.content ||= JSON.parse(article.querySelector("script[type='application/json']").textContent);
-  const content = article.content, cell = content.cells[td.dataset.cell];
+
+function detail(td) {
+  const article = td.closest("article"), {cells, runs, made_by, command} = content(article), cell = cells[td.dataset.cell];
   const dialog = document.getElementById("detail");
   dialog.replaceChildren();
   const close = add(dialog, "button", "×", "close");
@@ -194,7 +203,7 @@ function detail(td) {
   say("status", cell.status);
   say("note", cell.note);
   for (const value of cell.values) {
-    const run = content.runs[value.run] || {};
+    const run = runs[value.run] || {};
     add(dialog, "h3", `seed ${value.seed}: ${value.value}`);
     const made = add(dialog, "dl");
     const tell = (name, text) => { if (text) { add(made, "dt", name); add(made, "dd", text); } };
@@ -204,11 +213,11 @@ function detail(td) {
   const made = cell.values.length > 0;
   if (made) {
     add(dialog, "h3", "Made by");
-    add(dialog, "p", content.made_by);
+    add(dialog, "p", made_by);
   }
   if (made || cell.place) {
     add(dialog, "p", made ? "Make it again:" : "Make it:");
-    add(dialog, "pre", cell.place ? `${content.command} ${cell.place}` : content.command);
+    add(dialog, "pre", cell.place ? `${command} ${cell.place}` : command);
   }
   dialog.showModal();
 }
@@ -220,7 +229,7 @@ function below() {  // what one jumps to stands below the header, which is talle
 
 function wire() {
   all("td[data-cell]").forEach(cell => { cell.tabIndex = 0; cell.setAttribute("role", "button"); });
-  all("section").forEach(section => show(section, chosen[section.id]));
+  all("section[data-words]").forEach(section => show(section, chosen[section.id]));
   search();
   jump();
 }

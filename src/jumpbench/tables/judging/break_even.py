@@ -1,0 +1,154 @@
+"""Break-even: from how many effective samples on training costs less than the best chain.
+
+A sampler at one budget has an error e, its setup (training, or burn-in or pilot) of T seconds, and
+gives r effective samples a second afterwards, so that n effective samples cost
+
+    C(n) = T + n / r  seconds.
+
+At one seed, a column of the metric looks at the budgets up to its own of one problem. f is what
+exact draws score, and delta = 2 max(s, f / 4) is the learned sampler's tolerance: s is the standard
+deviation of its error between seeds, f / 4 about that of as many exact draws (0.76 / sqrt(K) of f
+for K classes of equal weight). The learned sampler at a budget
+
+- never pays if its error is above the lowest of the chains: e > max(f, min e_chain) + delta;
+- is otherwise held against every chain at every budget with e_chain <= max(f, e) + delta, the
+  chains of equal error (their cheapest budget decides): it costs less from
+
+      n = max(0, T - T_chain) / (1 / r_chain - 1 / r)
+
+  on if r > r_chain, and never if r <= r_chain (but from 0 on where r = r_chain and T < T_chain).
+  The largest n counts; it is 0 if no chain has such an error.
+
+The break-even is the least n over the learned sampler's budgets. A cell has it for every seed, as a
+power of ten from 0 (the first sample) to 12 (never); its words are the median over seeds and, as an
+interval, the least and the largest. With one seed s is 0 and there is no interval.
+
+Chains are the rows that have the three metrics and not this one.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, median_high, stdev
+
+from jumpbench.tables.judging.cells import Cell, Value, by_place, uncertainty
+from jumpbench.tables.language.types import BreakEven, Column, Metric, Table
+
+NEVER = 12.0
+"""The power of ten that says never."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A sampler at one budget and seed; ``setup`` in seconds, ``rate`` per second."""
+
+    error: float
+    setup: float
+    rate: float
+
+
+def break_even(
+    learned: Iterable[Budget], chains: Sequence[Budget], floor: float = 0.0, delta: float = 0.0
+) -> float:
+    """Effective samples, see above; infinite for never.
+
+    Raises:
+        ValueError: there is no chain.
+    """
+    lowest = max(floor, min(chain.error for chain in chains))
+    found = math.inf
+    for one in learned:
+        if one.error > lowest + delta:
+            continue
+        equal = [c for c in chains if c.error <= max(floor, one.error) + delta]
+        found = min(found, max((_cheaper_from(one, chain) for chain in equal), default=0.0))
+    return found
+
+
+def _cheaper_from(one: Budget, chain: Budget) -> float:
+    gained = 1 / chain.rate - 1 / one.rate  # seconds a sample
+    late = one.setup - chain.setup
+    if gained > 0:
+        return max(0.0, late) / gained
+    return 0.0 if gained == 0 and late < 0 else math.inf
+
+
+def with_break_even(table: Table, cells: Sequence[Cell]) -> list[Cell]:
+    """The cells, those of break-even metrics filled from the others."""
+    derived = [m for m in table.metrics.values() if m.break_even is not None]
+    if not derived:
+        return list(cells)
+    places = by_place(list(cells))
+    columns = {column.name: column for column in table.columns}
+    filled = []
+    for cell in cells:
+        metric = next((m for m in derived if m.name == cell.metric), None)
+        if metric is not None and cell.values:
+            cell = _filled(table, metric, cell, columns, places)
+        filled.append(cell)
+    return filled
+
+
+Places = Mapping[tuple[str, str, str], Cell]
+
+
+def _filled(
+    table: Table, metric: Metric, cell: Cell, columns: Mapping[str, Column], places: Places
+) -> Cell:
+    """A cell that was read from its ``source`` with the break-even of each seed instead."""
+    here = columns[cell.column]
+    upto = [
+        c.name for c in table.columns
+        if c.vars.get("problem") == here.vars.get("problem")
+        and float(c.vars.get("seconds", math.inf)) <= float(here.vars.get("seconds", 0.0))
+    ]  # fmt: skip
+    of = metric.break_even
+    assert of is not None
+    needed = {of.error, of.setup, of.rate}
+    has = {
+        row.name: {*(table.metrics if row.metrics is None else row.metrics)} for row in table.rows
+    }
+    chains = [row for row, names in has.items() if needed <= names and metric.name not in names]
+    error = places.get((cell.row, cell.column, of.error))
+    spread = stdev([v.value for v in error.values]) if error and len(error.values) > 1 else 0.0
+    floor = (error.perfect if error else None) or 0.0
+    delta = 2 * max(spread, floor / 4)
+    values = []
+    for value in cell.values:
+        own, theirs = (
+            [b for row in rows for c in upto if (b := _budget(places, of, row, c, value.seed))]
+            for rows in ([cell.row], chains)
+        )
+        if own and theirs:
+            n = break_even(own, theirs, floor, delta)
+            power = min(max(math.log10(max(n, 1.0)), 0.0), NEVER)
+            values.append(Value(value.seed, power, value.run))
+    if not values:
+        why = "no chain has a number to compare it with"
+        return replace(cell, values=[], measured=None, std=None, status="missing", note=why)
+    powers = [value.value for value in values]
+    _, standard_error, df = uncertainty(metric, powers, cell.n_samples, None)
+    return replace(
+        cell, values=values, measured=fmean(powers), n_seeds=len(values),
+        std=stdev(powers) if len(powers) > 1 else None, uncertainty=standard_error, df=df,
+        status=cell.status if len(values) == len(cell.values) else "partial",
+    )  # fmt: skip
+
+
+def _budget(places: Places, of: BreakEven, row: str, column: str, seed: int) -> Budget | None:
+    """One run's numbers; None where one is missing, or no sample counts."""
+    numbers = []
+    for metric in (of.error, of.setup, of.rate):
+        cell = places.get((row, column, metric))
+        numbers += [v.value for v in cell.values if v.seed == seed][:1] if cell else []
+    return Budget(*numbers) if len(numbers) == 3 and numbers[2] > 0 else None
+
+
+def in_words(powers: Sequence[float]) -> str:
+    """The median over seeds, and the least and largest: ``2e+04 (9e+03 to never)``."""
+    median, low, high = (_number(of(powers)) for of in (median_high, min, max))
+    return median if low == high else f"{median} ({low} to {high})"
+
+
+def _number(power: float) -> str:
+    return "never" if power >= NEVER else f"{10**power:.0f}" if power < 3 else f"{10**power:.1e}"

@@ -1,0 +1,139 @@
+"""The matrix of ranks over tables that race samplers: problems by samplers, in words and drawn."""
+
+import io
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.judging.ranks import Ranking, ranking
+from jumpbench.tables.views.layout import View
+from jumpbench.tables.views.races import problems, race_entries
+from jumpbench.tables.views.render import as_markdown
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Ranks by one error metric."""
+
+    title: str
+    ranking: Ranking
+    few_seeds: bool  # a number of one seed is among them
+
+    @property
+    def words(self) -> str:
+        """What was tested, and what cannot be told apart from the best."""
+        of, n = self.ranking, len(self.ranking.ranks)
+        text = f"Ranks by {self.title} at the longest budget that most samplers have, {n} problems"
+        text += ", some of one seed" * self.few_seeds + ". "
+        if of.p is None:
+            return text + "Too few problems and samplers, or too many ties, for a test."
+        text += f"Friedman's test of the {len(of.mean)} samplers with all of them: chi2 = "
+        text += f"{of.chi2:.1f}, p = {of.p:.2g}. "
+        if math.isinf(of.critical):
+            return text + "No two mean ranks can be told apart."
+        best, *others = of.mean
+        alike = [name for name in others if of.mean[name] - of.mean[best] <= of.critical]
+        text += f"Mean ranks that differ by more than {of.critical:.2f} are told apart (Holm, all "
+        text += f"pairs, 0.05); from {best}, the best, not: {', '.join(alike) or 'none'}."
+        return text
+
+
+def matrices(views: Iterable[View]) -> list[Matrix]:
+    """One for each error metric that tables race by; an error below that of exact draws counts as
+    theirs. Problems of which fewer than two samplers have a number are left out."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    titles: dict[str, str] = {}
+    few: set[str] = set()
+    for view in views:
+        for entry in race_entries(view.table)[:1]:
+            metric = entry["metric"]
+            titles[metric] = view.table.metrics[metric].label or metric
+            for columns in problems(view.table).values():
+                budgets = [_competitors(view, column, metric, entry["spent"]) for column in columns]
+                most = max(len(cells) for cells in budgets)
+                at = max(i for i, cells in enumerate(budgets) if len(cells) == most)
+                if most < 2:
+                    continue
+                problem = f"{view.table.id.split('/')[1]}, {view.column_head(columns[at])}"
+                found.setdefault(metric, {})[problem] = {
+                    view.row_head(row): max(cast(float, cell.measured), cell.perfect or 0.0)
+                    for row, cell in budgets[at].items()
+                }  # fmt: skip
+                few |= {metric for cell in budgets[at].values() if cell.n_seeds == 1}
+    return [Matrix(titles[name], ranking(errors), name in few) for name, errors in found.items()]
+
+
+def _competitors(view: View, column: str, metric: str, spent: str) -> dict[str, Cell]:
+    """Cells with a number, of rows that spend something: exact draws do not compete."""
+    spend = {r.name for r in view.table.rows if spent in (r.metrics or view.table.metrics)}
+    return {
+        cell.row: cell for cell in view.cells
+        if (cell.column, cell.metric) == (column, metric) and cell.row in spend
+        and cell.has_number and cell.measured is not None
+    }  # fmt: skip
+
+
+def lines(of: Ranking) -> list[list[str]]:
+    """A table in words: the head, a line a problem, and the mean ranks."""
+    names = of.samplers
+    text = [["problem", *names]]
+    for problem, ranks in of.ranks.items():
+        text.append([problem, *(f"{ranks[n]:g}" if n in ranks else "" for n in names)])
+    return [*text, ["mean rank", *(f"{of.mean[n]:.1f}" if n in of.mean else "" for n in names)]]
+
+
+def in_markdown(found: Iterable[Matrix]) -> str:
+    """Every matrix with what can be told apart; empty if there is none."""
+    text = ""
+    for matrix in found:
+        head, *rows, mean = [[as_markdown(word) for word in line] for line in lines(matrix.ranking)]
+        text += f"{as_markdown(matrix.words)}\n\n| {' | '.join(head)} |\n{'|---' * len(head)}|\n"
+        text += "".join(f"| {' | '.join(row)} |\n" for row in rows)
+        text += f"| *{mean[0]}* | {' | '.join(mean[1:])} |\n\n"
+    return text
+
+
+def picture(found: Sequence[Matrix]) -> bytes | None:
+    """A PNG: ranks in their squares, the best sampler on the left; bars above join mean ranks that
+    cannot be told apart. None if there is nothing to draw."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    if not found:
+        return None
+    highs = [len(m.ranking.ranks) + 0.4 * len(m.ranking.alike) + 3.5 for m in found]
+    wide = max(len(m.ranking.samplers) for m in found)
+    figure, axes = plt.subplots(
+        len(found), 1, figsize=(0.5 * wide + 3.2, 0.32 * sum(highs) + 0.6), squeeze=False,
+        height_ratios=highs, layout="constrained",
+    )  # fmt: skip
+    for axis, matrix in zip(axes[:, 0], found, strict=True):
+        _draw(axis, matrix, wide)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=150)
+    plt.close(figure)
+    return buffer.getvalue()
+
+
+def _draw(axis: Any, matrix: Matrix, wide: int) -> None:
+    of, names = matrix.ranking, matrix.ranking.samplers
+    ranks = [[by_name.get(n, math.nan) for n in names] for by_name in of.ranks.values()]
+    axis.imshow(ranks, cmap="viridis_r", aspect="auto", vmin=1, vmax=max(len(names), 2))
+    for i, line in enumerate(ranks):
+        for j, rank in enumerate(line):
+            if math.isfinite(rank):
+                colour = "white" if rank > 0.45 * len(names) else "black"
+                axis.text(j, i, f"{rank:g}", ha="center", va="center", fontsize=7, color=colour)
+    heads = [f"{n} ({of.mean[n]:.1f})" if n in of.mean else n for n in names]
+    axis.set_xticks(range(len(names)), heads, rotation=40, ha="right", fontsize=7)
+    axis.set_yticks(range(len(of.ranks)), [*of.ranks], fontsize=7)
+    for k, group in enumerate(of.alike):
+        ends = [names.index(group[0]) - 0.35, names.index(group[-1]) + 0.35]
+        axis.plot(ends, [-0.9 - 0.4 * k] * 2, color="black", lw=2, clip_on=False)
+    axis.set(xlim=(-0.5, wide - 0.5), ylim=(len(of.ranks) - 0.5, -0.9 - 0.4 * len(of.alike)))
+    axis.spines[:].set_visible(False)
+    axis.set_title(f"Ranks by {matrix.title} (mean rank)", fontsize=8, loc="left")

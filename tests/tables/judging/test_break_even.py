@@ -1,0 +1,138 @@
+"""From how many samples on training pays: closed forms, and cells of a table."""
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+
+from jumpbench.errors import UserError
+from jumpbench.tables.judging.break_even import Budget, break_even, in_words, with_break_even
+from jumpbench.tables.judging.cells import Cell, Value
+from jumpbench.tables.judging.claims import evaluate
+from jumpbench.tables.language.checks import Check
+from jumpbench.tables.language.spec import load, parse
+from jumpbench.tables.language.types import Claim
+from jumpbench.tables.views.layout import cell_text
+
+CHAIN = Budget(error=0.02, setup=2.0, rate=100.0)
+EXPECTED = 78 / (1 / 100 - 1 / 1000)
+
+
+def test_two_lines_of_cost_cross():
+    learned = Budget(0.02, 80.0, 1000.0)
+    n = break_even([learned], [CHAIN])
+    assert n == pytest.approx(EXPECTED)
+    assert 80 + n / 1000 == pytest.approx(2 + n / 100)
+    assert break_even([Budget(0.02, 1.0, 1000.0)], [CHAIN]) == 0
+    assert break_even([Budget(0.02, 1.0, 100.0)], [CHAIN]) == 0  # equally fast and earlier
+    assert break_even([Budget(0.02, 3.0, 100.0)], [CHAIN]) == math.inf
+    assert break_even([Budget(0.02, 1.0, 99.0)], [CHAIN]) == math.inf  # at last the chain is ahead
+
+
+def test_only_chains_of_equal_error_are_asked_and_a_floor_above_theirs_never_pays():
+    learned, hasty = Budget(0.02, 80.0, 1000.0), Budget(0.3, 0.1, 1e6)
+    assert break_even([learned], [CHAIN, hasty]) == pytest.approx(EXPECTED)
+    slow = Budget(0.02, 20.0, 200.0)
+    late = 60 / (1 / 200 - 1 / 1000)
+    assert break_even([learned], [CHAIN, slow]) == pytest.approx(max(EXPECTED, late))
+    worse = dataclasses.replace(learned, error=0.05)
+    assert break_even([worse], [CHAIN]) == math.inf
+    assert break_even([worse], [CHAIN], delta=0.03) == pytest.approx(EXPECTED)
+    assert break_even([worse], [CHAIN], floor=0.06) == pytest.approx(EXPECTED)
+    better = dataclasses.replace(learned, error=0.01)
+    assert break_even([better], [CHAIN]) == 0  # no chain gets there
+    soon = Budget(0.05, 5.0, 1000.0)  # too wrong to count, the longer budget decides
+    assert break_even([soon, learned], [CHAIN]) == pytest.approx(EXPECTED)
+
+
+NAMES = ("energy_tv", "setup", "rate", "break_even")
+
+
+def made(row, column, *by_seed):
+    """Cells of a row with (error, setup, rate) for every seed, as they are read from runs."""
+    for name, at in zip(NAMES, (0, 1, 2, 1), strict=True):
+        values = [Value(seed, numbers[at], f"x/{row}-{seed}") for seed, numbers in by_seed]
+        if row != "Gibbs" or name != "break_even":
+            yield Cell(row, column, name, measured=1.0, values=values, status="measured",
+                       perfect=0.02, n_seeds=len(values), n_samples=2048)  # fmt: skip
+
+
+SHORT, LONG, OTHER = "machine 0, 5 s", "machine 0, 80 s", "machine 1, 5 s"
+
+
+@pytest.fixture(scope="module")
+def table():
+    return load("leaderboard/coupled")
+
+
+def found(table, cells):
+    return {(c.row, c.column): c for c in with_break_even(table, cells) if c.metric == NAMES[3]}
+
+
+def test_a_cell_has_the_budgets_up_to_its_own_of_its_problem(table):
+    cells = [
+        *made("Gibbs", SHORT, (0, (0.02, 2.0, 100.0))),
+        *made("Gibbs", LONG, (0, (0.02, 40.0, 4000.0))),
+        *made("Gibbs", OTHER, (0, (0.001, 1.0, 1e9))),
+        *made("DASBS", SHORT, (0, (0.5, 5.0, 1000.0))),
+        *made("DASBS", LONG, (0, (0.02, 80.0, 1000.0))),
+        *made("UDNS", SHORT, (0, (0.025, 5.0, 500.0))),
+        *made("UDNS", LONG, (0, (0.4, 80.0, 5000.0))),
+    ]
+    cells = found(table, cells)
+    assert in_words([v.value for v in cells["DASBS", SHORT].values]) == "never"
+    # The long chain is faster than the learned sampler and of the same error.
+    assert cells["DASBS", LONG].measured == 12
+    n = 3 / (1 / 100 - 1 / 500)  # within a quarter of the floor, twice
+    assert cells["UDNS", SHORT].measured == pytest.approx(math.log10(n))
+    assert cells["UDNS", LONG].measured == 12  # the short training is slower than the long chain
+
+
+def test_the_interval_is_over_seeds_and_one_seed_has_none(table):
+    chain = ((seed, (0.02, 2.0, 100.0)) for seed in range(3))
+    rates = [200.0, 1000.0, 90.0]
+    learned = [(seed, (0.02, 80.0, rate)) for seed, rate in enumerate(rates)]
+    cells = [*made("Gibbs", LONG, *chain), *made("MDNS", LONG, *learned)]
+    (cell,) = found(table, cells).values()
+    metric = table.metrics["break_even"]
+    low, middle = EXPECTED, 78 / (1 / 100 - 1 / 200)
+    powers = [math.log10(middle), math.log10(low), 12.0]
+    assert [value.value for value in cell.values] == pytest.approx(powers)
+    assert cell.n_seeds == 3 and cell.status == "measured"
+    assert cell_text(cell, metric).measured == "1.6e+04 (8.7e+03 to never)"
+    (one,) = found(table, [*made("Gibbs", LONG, (0, (0.02, 2.0, 100.0))),
+                           *made("MDNS", LONG, learned[1])]).values()  # fmt: skip
+    assert one.status == "missing" and not one.values  # no chain of its seed
+    (one,) = found(table, [*made("Gibbs", LONG, (1, (0.02, 2.0, 100.0))),
+                           *made("MDNS", LONG, learned[1])]).values()  # fmt: skip
+    assert cell_text(one, metric).measured == "8.7e+03" and one.std is None
+
+
+def test_cells_that_are_not_there_are_left_as_they_are(table):
+    missing = Cell("DASBS", LONG, "break_even")
+    assert with_break_even(table, [missing]) == [missing]
+    plain = dataclasses.replace(table, metrics={"energy_tv": table.metrics["energy_tv"]})
+    assert with_break_even(plain, [missing]) == [missing]
+
+
+@pytest.mark.parametrize(("powers", "holds"), [((3, 3.1, 3.2), True), ((12, 12, 12), False),
+                                               ((4, 4.5, 12), None), ((3,), None)])  # fmt: skip
+def test_a_claim_compares_powers_of_ten(table, powers, holds):
+    check = {"left": {"row": "MDNS", "column": LONG, "metric": "break_even"}, "op": "<", "right": 5}
+    claim = Claim("c", "text", TypeAdapter(Check).validate_json(json.dumps({"compare": check})))
+    claimed = dataclasses.replace(table, claims=(claim,))
+    values = [Value(seed, float(power), "x") for seed, power in enumerate(powers)]
+    cell = Cell("MDNS", LONG, "break_even", values=values, status="measured", n_samples=2048,
+                measured=sum(powers) / len(powers), n_seeds=len(values))  # fmt: skip
+    (result,) = evaluate(claimed, [cell], "medium")
+    assert result["holds"] is holds, result
+
+
+def test_its_metrics_must_exist(tmp_path, table):
+    path = tmp_path / "t.yaml"
+    path.write_text(Path(table.file).read_text().replace("rate: rate}", "rate: rat}"))
+    with pytest.raises(UserError, match=r"line \d+: unknown metric 'rat'; did you mean 'rate'"):
+        parse("mine/t", path)

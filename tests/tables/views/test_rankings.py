@@ -1,0 +1,102 @@
+"""The matrix of ranks over the leaderboard's tables: what is compared, in words and drawn."""
+
+import io
+import re
+
+import pytest
+from PIL import Image
+
+from jumpbench.tables.commands import rankpages, report_page
+from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.views.layout import View
+from jumpbench.tables.views.rankings import in_markdown, lines, matrices, picture
+
+ROWS = ["Parallel tempering", "Gibbs", "SMC", "UDNS", "MDNS", "LEAPS", "GFlowNet", "DASBS"]
+
+
+def cells_of(column, errors, metric="energy_tv", n_seeds=3, perfect=0.02):
+    return [
+        Cell(row, column, metric, measured=error, perfect=perfect, n_seeds=n_seeds,
+             status="measured")
+        for row, error in errors.items()
+    ]  # fmt: skip
+
+
+def order(start=0.03):
+    return {row: start * 2.0**k for k, row in enumerate(ROWS)}
+
+
+@pytest.fixture(scope="module")
+def views():
+    """Twelve problems of three tables in the same order, and two posteriors."""
+    sets, potts, glass = (load(f"leaderboard/{name}") for name in ("sets", "potts", "glass"))
+    made = []
+    for table, budget in ((sets, "80 s"), (potts, "80 s"), (glass, "20 s")):
+        columns = [c.name for c in table.columns if c.name.endswith(f", {budget}")][:6]
+        cells = [cell for column in columns for cell in cells_of(column, order())]
+        short = [c.name for c in table.columns if c.name.endswith(", 5 s")]
+        cells += cells_of(short[0], dict(reversed(order().items())) | {"Exact draws": 0.001})
+        made.append(View(table, "medium", cells))
+    posterior = load("leaderboard/posterior")
+    two = {"SGDD": 0.1, "DPS": 0.3}
+    cells = [
+        c for column in ("Gaussian", "XOR") for c in cells_of(column, two, "tv", 1, perfect=0.2)
+    ]
+    return [*made, View(posterior, "paper", cells)]
+
+
+def test_the_longest_budget_that_most_samplers_have_counts(views):
+    (own, posterior) = matrices(views)
+    assert own.title == "energy-law TV" and posterior.title == "TV"
+    assert len(own.ranking.ranks) == 3 + 3 + 6
+    assert "sets, 16 nodes, 80 s" in own.ranking.ranks
+    assert list(own.ranking.mean) == ROWS and [*own.ranking.mean.values()] == [*range(1, 9)]
+    assert own.ranking.p < 1e-10 and not own.few_seeds
+    assert (
+        "12 problems" in own.words and "from Parallel tempering, the best, not: Gibbs" in own.words
+    )
+    # Both samplers of the posterior: 0.1 is below what exact draws score, 0.2.
+    assert posterior.ranking.ranks["posterior, Gaussian"] == {"SGDD": 1, "DPS": 2}
+    assert posterior.few_seeds and "some of one seed" in posterior.words
+    assert "Too few problems and samplers" in posterior.words
+
+
+def test_exact_draws_do_not_compete_and_errors_below_their_score_are_equal():
+    table = load("leaderboard/sets")
+    errors = {"Gibbs": 0.01, "SMC": 0.019, "UDNS": 0.5, "Exact draws": 0.005}
+    (one,) = matrices([View(table, "medium", cells_of("16 nodes, 80 s", errors))])
+    assert one.ranking.ranks["sets, 16 nodes, 80 s"] == {"Gibbs": 1.5, "SMC": 1.5, "UDNS": 3}
+    assert matrices([View(table, "medium", cells_of("16 nodes, 80 s", {"Gibbs": 0.1}))]) == []
+    assert matrices([View(load("sgdd/table2"), "small", [])]) == []
+    assert matrices([]) == [] and in_markdown([]) == "" and picture([]) is None
+
+
+def test_words_and_picture(views, tmp_path):
+    found = matrices(views)
+    head, first, *_, mean = lines(found[0].ranking)
+    assert head == ["problem", *ROWS] and first[1:] == [*"12345678"]
+    assert mean == ["mean rank", *(f"{k}.0" for k in range(1, 9))]
+    text = in_markdown(found)
+    assert "| problem | Parallel tempering | Gibbs |" in text
+    assert "| posterior, XOR | 1 | 2 |" in text and text.count("*mean rank*") == 2
+    drawn = Image.open(io.BytesIO(picture(found)))
+    assert drawn.format == "PNG" and drawn.width > 600
+
+
+def test_they_stand_on_the_page_and_above_the_records(views, project, monkeypatch):
+    monkeypatch.setattr(rankpages, "recorded_matrices", lambda slug: matrices(views))
+    assert rankpages.ranks_section("leaderboard").startswith("## Ranks over all problems\n\nRanks")
+    record = project / "reproduce" / "leaderboard" / "results" / "sets.medium.json"
+    record.parent.mkdir(parents=True)
+    rankpages.keep_ranks(record, "leaderboard")
+    assert (record.parent / "ranks.png").stat().st_size < 200_000
+    assert "](results/ranks.png)" in rankpages.ranks_section("leaderboard")
+    monkeypatch.setattr(report_page, "shown", lambda: ["toy/coins"])
+    monkeypatch.setattr(
+        report_page, "_variants",
+        lambda name, damaged: [report_page.Variant(views[0], "medium", "command")],
+    )  # fmt: skip
+    html = report_page.write_page().read_text()
+    (section,) = re.findall(r'<section id="ranks">.*?</section>', html, re.DOTALL)
+    assert "Friedman" in section and section.count("<tr>") == 1 + 3 + 1
