@@ -1,5 +1,6 @@
 """By what ``jumpbench compare`` judges samplers, and the table file that it writes."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -91,9 +92,10 @@ class Judgement:
             wrong.append(f"{trips:.0f} round trips a ladder are fewer than {FEWEST_TRIPS}")
         if not wrong:
             return replace(self, words=words)
+        spent = max(self.seconds, metrics["sample_seconds"] * metrics["n_samples"])
         why = (
             f"refused: no error against a reference that has not converged ({'; '.join(wrong)}): "
-            f"give it longer, reference={4 * self.seconds:g}; no finished sampler runs again"
+            f"give it longer, reference={math.ceil(4 * spent)}; no finished sampler runs again"
         )
         return replace(self, kind="alone", words=words, why=why)
 
