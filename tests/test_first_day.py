@@ -90,27 +90,27 @@ jumpbench report
 """
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(ROOT is None, reason="needs a checkout to clone")
-def test_the_first_day(tmp_path):
-    """With an environment that is there already, behind the names that a person calls."""
-    assert len(TYPED.splitlines()) <= 40 and len(LATER.splitlines()) <= 40
-    venv = environment_at(tmp_path / "venv")
+def followed(lines, folder):
+    """Type the lines, with an environment that is there already, behind the names that a person
+    calls; what they showed and said."""
+    venv = environment_at(folder / "venv")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("JUMPBENCH_")}
     environment |= {"JUMPBENCH_VENV": str(venv), "PATH": f"{venv}/bin:{os.environ['PATH']}"}
-    environment["PYTHONPATH"] = f"{tmp_path}/jumpbench/src:{tmp_path}/jumpbench"
-    script = "set -e\n" + (TYPED + LATER).replace("CLONE", f"'{ROOT}'")
+    environment["PYTHONPATH"] = f"{folder}/jumpbench/src:{folder}/jumpbench"
+    environment["PYTHONDONTWRITEBYTECODE"] = ""  # as a person has it
+    script = "set -e\n" + lines.replace("CLONE", f"'{ROOT}'")
     done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True,
+        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True,
         timeout=1800,
     )  # fmt: skip
-    shown = done.stdout
-    assert done.returncode == 0, shown[-3000:] + done.stderr[-3000:]
-    outputs = tmp_path / "jumpbench/outputs"
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout, done.stderr
+
+
+def check_hour(shown, outputs):
     assert "Exact errors on enumerable lattices (smoke scale)" in shown.replace(
         "Smoke run of: ", ""
     )
-    values = [json.loads(p.read_text())["metrics"] for p in outputs.glob("runs/*/*/metrics.json")]
     rings = [p for p in (outputs / "runs/dasbs").glob("dasbs-exact-Ring-*") if str(p) in shown]
     found = [json.loads((p / "metrics.json").read_text())["metrics"].get("tv") for p in rings]
     assert 0 < min(tv for tv in found if tv is not None) < 0.9
@@ -123,12 +123,30 @@ def test_the_first_day(tmp_path):
     assert r"\begin{tabular}" in shown and r"\textbf" in shown
     page = (outputs / "report/index.html").read_text()
     assert 'id="mine-exact"' in page and 'id="dasbs-exact"' in page and 'id="sweep-' in page
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(ROOT is None, reason="needs a checkout to clone")
+def test_the_first_hour(tmp_path):
+    assert len(TYPED.splitlines()) <= 40
+    shown, _ = followed(TYPED, tmp_path)
+    check_hour(shown, tmp_path / "jumpbench/outputs")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(ROOT is None, reason="needs a checkout to clone")
+def test_the_first_day(tmp_path):
+    assert len(LATER.splitlines()) <= 40
+    shown, said = followed(TYPED + LATER, tmp_path)
+    outputs = tmp_path / "jumpbench/outputs"
+    check_hour(shown, outputs)
     assert shown.count("refused: 2") == 3 and "stopped: 1" in shown
-    assert "did you mean 'table'" in done.stderr and "did you mean 'dasbs/exact'" in done.stderr
-    assert "did you mean 'method.n_steps'" in done.stderr
+    assert "did you mean 'table'" in said and "did you mean 'dasbs/exact'" in said
+    assert "did you mean 'method.n_steps'" in said
     assert json.loads((tmp_path / "jumpbench/status.json").read_text())["table"] == "mine/exact"
     assert "tv" in (tmp_path / "jumpbench/shown.txt").read_text()
     assert "digits (2, 1, 16, 16)" in shown and "tables of DASBS" in shown
+    values = [json.loads(p.read_text())["metrics"] for p in outputs.glob("runs/*/*/metrics.json")]
     named = {p.name.split("-")[0]: p for p in (outputs / "runs/dasbs").iterdir()}
     budgeted = json.loads((named["budgeted"] / "metrics.json").read_text())["metrics"]
     assert 0 < budgeted["run/steps"] < 100_000

@@ -26,9 +26,15 @@ def at_rate(node, lr):
     return node | {"lr": lr} if str(node.get("_target_")).startswith("torch.optim.") else node
 
 
+# Weights above the limit but finite are found in the same place whatever is trained.
+LARGE = ("DASBS probes", "DNFS", "SymmetricDiffuser", "Blackout", "DRAKES")
+CASES = [(name, 1e30) for name in TRAINED] + [
+    pytest.param(name, 1e8, marks=[] if name in LARGE else [pytest.mark.long]) for name in TRAINED
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("lr", [1e8, 1e30])
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize(("name", "lr"), CASES)
 def test_steps_that_are_far_too_large_fail_with_a_reason(name, lr, tmp_path, monkeypatch):
     monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(tmp_path))
     run = TRAINED[name].run("trainer.max_steps=30")

@@ -98,7 +98,7 @@ def print_choice(
 def _candidates(
     tables: Sequence[str], selection: Selection, machine: Machine | None
 ) -> Iterator[Candidate]:
-    for table_id in tables:
+    for number, table_id in enumerate(tables, 1):
         table = load(table_id)
         if selection.scale not in table.scales:
             continue
@@ -109,6 +109,8 @@ def _candidates(
             continue
         grid = build(table, selection)
         runs = [run.hash for run in unique_runs(grid) if state_of(run)[0] != "done"]
-        print(f"pricing {table_id}, up to a minute for each kind of run ...", file=sys.stderr)
+        place = f"{number} of {len(tables)}"
+        line = f"pricing {table_id} ({place}), up to a minute for each kind of run ..."
+        print(line, file=sys.stderr, flush=True)
         cost = estimate(table_id, selection.scale, grid, runs, machine, count=True)
         yield Candidate(table_id, claims, cost)

@@ -93,7 +93,7 @@ def _read(
         raise UserError(f"{path}{place}: not valid YAML: {what}") from None
     lines: Lines = {}
     try:
-        raw = _plain(node, (), lines) if node else None
+        raw = _plain(node, (), lines, yaml.constructor.SafeConstructor()) if node else None
         if not isinstance(raw, dict):
             what = "a table file is a mapping with title, rows, columns, metrics, scales"
             raise Malformed((), what)
@@ -138,13 +138,14 @@ def _told(error: Malformed, path: Path, lines: Lines) -> UserError:
     return UserError(f"{path}{f' line {line}' if line else ''}: {error.what}")
 
 
-def _plain(node: yaml.Node, place: Path_, lines: Lines) -> Any:
+def _plain(
+    node: yaml.Node, place: Path_, lines: Lines, constructor: yaml.constructor.SafeConstructor
+) -> Any:
     """Plain values of a node; sequences are tuples; where each key and item stands goes to lines.
 
     Raises:
         Malformed: a key that stands twice in one mapping, or is no text.
     """
-    constructor = yaml.constructor.SafeConstructor()
     if isinstance(node, yaml.MappingNode):
         constructor.flatten_mapping(node)
         values: dict[str, Any] = {}
@@ -157,14 +158,16 @@ def _plain(node: yaml.Node, place: Path_, lines: Lines) -> Any:
             lines[(*place, key)] = key_node.start_mark.line + 1
             if key in values:
                 raise Malformed((*place, key), f"'{key}' stands twice in {spelled(place)}")
-            values[key] = _plain(value_node, (*place, key), lines)
+            values[key] = _plain(value_node, (*place, key), lines, constructor)
         return values
     if isinstance(node, yaml.SequenceNode):
         for i, item in enumerate(node.value):
             lines[(*place, i)] = item.start_mark.line + 1
-        return tuple(_plain(item, (*place, i), lines) for i, item in enumerate(node.value))
+        return tuple(
+            _plain(item, (*place, i), lines, constructor) for i, item in enumerate(node.value)
+        )
     value = constructor.construct_object(node)
-    if isinstance(value, str) and visible(" ".join(value.split())) != " ".join(value.split()):
+    if isinstance(value, str) and visible(line := " ".join(value.split())) != line:
         raise Malformed(place, f"{spelled(place)} has control characters: {visible(value)[:60]!r}")
     if type(value) in (int, float) and place[:1] == ("published",):
         return Printed(value, node.value)

@@ -9,7 +9,6 @@ override is applied to the result, from left to right.
 import functools
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -33,19 +32,6 @@ from jumpbench.tables.planning.fast.formulas import plain_copy, resolved_but
 from jumpbench.tables.planning.fast.values import explained, with_value
 
 _FAILURES = (HydraException, OmegaConfBaseException, ValueError, AssertionError)
-
-
-@functools.cache
-def replaced_files() -> tuple[Path, ...]:
-    """Files of one's own that stand in the place of another one of the suite."""
-    *own, suites = conf_dirs()
-    return tuple(
-        file
-        for folder in own
-        for file in sorted(folder.rglob("*.yaml"))
-        if (ours := suites / file.relative_to(folder)).is_file()
-        and ours.read_bytes() != file.read_bytes()
-    )
 
 
 def composed(experiment: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
@@ -193,7 +179,6 @@ def forget() -> None:
     """Read the configuration files again."""
     config_files.forget()
     composition_cache.forget()
-    replaced_files.cache_clear()
     _composed_groups.cache_clear()
     _run_groups.cache_clear()
     _stated.cache_clear()

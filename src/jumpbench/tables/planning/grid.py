@@ -9,13 +9,14 @@ from pathlib import Path
 from jumpbench.errors import UserError
 from jumpbench.names import select
 from jumpbench.tables.language.types import SCALES, Column, Metric, Row, Scale, Table
-from jumpbench.tables.planning.composition import fitting, replaced_files
-from jumpbench.tables.planning.fast.planned_runs import PlannedRuns, planned_runs
+from jumpbench.tables.planning.fast.planned_runs import (
+    PlannedRuns,
+    planned_runs,
+    replaced_files,
+)
 from jumpbench.tables.planning.identity import is_anonymous
-from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.scalefiles import expanded
-from jumpbench.tables.planning.unread import refuse_unread
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,12 @@ def build(table: Table, selection: Selection) -> list[GridCell]:
             if row.name in rows and column.name in columns:
                 default = row.seeds or scale.seeds
                 grid.append(cells.cell(row, column, metric, seeds(selection.seeds, default)))
-    places = {(cell.row.name, cell.column.name): cell for cell in grid if cell.runs}
-    calls = [partial(_call, table, scale, cell.row, cell.column) for cell in places.values()]
-    refuse_unread(selection.overrides, calls)
+    if selection.overrides:
+        from jumpbench.tables.planning.unread import refuse_unread
+
+        places = {(cell.row.name, cell.column.name): cell for cell in grid if cell.runs}
+        calls = [partial(_call, table, scale, cell.row, cell.column) for cell in places.values()]
+        refuse_unread(selection.overrides, calls)
     return grid
 
 
@@ -142,6 +146,22 @@ def chosen(table: Table, selection: Selection) -> tuple[list[str], list[str]]:
         select("row", selection.rows, rows) if selection.rows else rows,
         select("column", selection.columns, columns) if selection.columns else columns,
     )
+
+
+def plan_run(experiment: str, overrides: Sequence[str], seed: int) -> Run:
+    """:func:`jumpbench.tables.planning.plan.plan_run`; Hydra is imported by the first run that was
+    not kept."""
+    from jumpbench.tables.planning import plan
+
+    return plan.plan_run(experiment, overrides, seed)
+
+
+def _fitting(
+    experiment: str, stated: Sequence[str], typed: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    from jumpbench.tables.planning.composition import fitting
+
+    return fitting(experiment, stated, typed)
 
 
 class _Cells:
@@ -220,7 +240,7 @@ def _call(
     """Experiment and overrides of the runs of a row and column."""
     experiment = row.experiment or table.experiment
     assert experiment is not None  # checked when the file was read
-    return experiment, fitting(experiment, _stated(table, scale, row, column), expanded(typed))[0]
+    return experiment, _fitting(experiment, _stated(table, scale, row, column), expanded(typed))[0]
 
 
 def stated(
@@ -255,5 +275,5 @@ def not_applied(grid: Iterable[GridCell], table: Table, selection: Selection) ->
         experiment = cell.row.experiment or table.experiment
         if cell.runs and experiment:
             stated = _stated(table, scale, cell.row, cell.column)
-            notes |= dict.fromkeys(fitting(experiment, stated, typed)[1])
+            notes |= dict.fromkeys(_fitting(experiment, stated, typed)[1])
     return list(notes)

@@ -9,15 +9,13 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
+import importlib.metadata
 import json
 import os
 import platform
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import hydra
-import omegaconf
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
@@ -100,6 +98,20 @@ def planned_runs(table: Table, scale: Scale, overrides: tuple[str, ...]) -> Iter
 def forget() -> None:
     """Look at the files again."""
     _state.cache_clear()
+    replaced_files.cache_clear()
+
+
+@functools.cache
+def replaced_files() -> tuple[Path, ...]:
+    """Files of one's own that stand in the place of another one of the suite."""
+    *own, suites = conf_dirs()
+    return tuple(
+        file
+        for folder in own
+        for file in sorted(folder.rglob("*.yaml"))
+        if (ours := suites / file.relative_to(folder)).is_file()
+        and ours.read_bytes() != file.read_bytes()
+    )
 
 
 def _cell(row: str, column: str, seed: int) -> str:
@@ -114,7 +126,8 @@ def _is_the_suites(table: Table) -> bool:
 @functools.cache
 def _state() -> str:
     """Of all configuration and source files: names, sizes and times of their last change."""
-    versions = [hydra.__version__, omegaconf.__version__, platform.python_version()]
+    made_by = [importlib.metadata.version(name) for name in ("hydra-core", "omegaconf")]
+    versions = [*made_by, platform.python_version()]
     files = [
         (entry.path, entry.stat().st_size, entry.stat().st_mtime_ns)
         for root, ending in ((conf_dirs()[0], ".yaml"), (_PACKAGE, ".py"))
