@@ -41,7 +41,21 @@ def pytest_sessionfinish(session):
 
 
 @pytest.fixture(autouse=True)
-def _outputs(tmp_path, monkeypatch):
-    """No test writes results outside its own folder."""
+def _outputs(tmp_path, tmp_path_factory, monkeypatch):
+    """No test writes results outside its own folder. What is composed, planned and counted is kept
+    for all tests, also of the session's other processes: it holds for what it was made of."""
+    base = tmp_path_factory.getbasetemp()
+    session = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(tmp_path / "outputs"))
+    monkeypatch.setenv("JUMPBENCH_CACHE", str(session / "kept"))
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """For tests of what is kept: nothing is yet."""
+    from jumpbench.tables.planning import plan
+
     monkeypatch.setenv("JUMPBENCH_CACHE", str(tmp_path / "cache"))
+    plan.forget()
+    yield
+    plan.forget()

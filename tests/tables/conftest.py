@@ -27,19 +27,6 @@ def project(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def kept_plans(tmp_path_factory, monkeypatch):
-    """Tests that only read what the suite's tables plan share it, processes of one session too."""
-    base = tmp_path_factory.getbasetemp()
-    session = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    monkeypatch.setenv("JUMPBENCH_CACHE", str(session / "kept"))
-    from jumpbench.tables.planning.fast import composition_cache
-
-    composition_cache.forget()
-    yield
-    composition_cache.forget()
-
-
-@pytest.fixture
 def own_page(project, monkeypatch):
     """The page holds the toy table alone; the suite's records would take half a minute to draw."""
     monkeypatch.setattr("jumpbench.tables.commands.report_page.shown", lambda: ["toy/coins"])

@@ -162,7 +162,7 @@ def test_training_resumes_where_it_stopped(project, monkeypatch):
     assert torch.equal(whole["state_dict"]["position"], resumed["state_dict"]["position"])
 
 
-def test_the_global_batch_is_kept_or_refused(project, capsys):
+def test_the_global_batch_is_kept_or_refused(project, capsys, forks):
     given = ["+data.train_batch_size=3", "trainer.devices=2", "trainer.accelerator=cpu"]
     assert main(["run", "experiment=toy/walk", *given]) == 1
     assert "cannot be kept on 2 devices" in capsys.readouterr().err

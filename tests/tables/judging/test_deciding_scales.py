@@ -28,7 +28,8 @@ def test_a_scale_without_the_papers_setting_gives_a_reason(table_id):
 
 @pytest.mark.parametrize(("table_id", "scale"), RECORDS)
 def test_a_record_decides_by_a_measured_spread_at_its_own_scales_alone(table_id, scale):
-    """One seed of each cell leaves everything open but what is exact or stands on a bound."""
+    """One seed of each cell leaves everything open but what is exact, stands on a bound, or has its
+    samples for replicates."""
     table, content = load(table_id), read_record(table_id, scale)
     for claim in recorded_view(table, content).claims:
         (written,) = (c for c in table.claims if c.id == claim["id"])
@@ -37,6 +38,8 @@ def test_a_record_decides_by_a_measured_spread_at_its_own_scales_alone(table_id,
     exact = {row.name for row in table.rows if row.exact}
     exact |= {m.name for m in table.metrics.values() if m.exact}
     bounded = {m.name for m in table.metrics.values() if m.bounds and None not in m.bounds}
+    if table.scales[scale].replicates:
+        exact |= {m.name for m in table.metrics.values() if m.sample_std or m.share}
     drawn = [c for c in cells if not {c.row, c.metric} & (exact | bounded)]
     one_seed = [
         Cell(**{**vars(cell), "values": cell.values[:1]}) for cell in drawn if cell.has_number

@@ -121,7 +121,7 @@ def test_a_record_keeps_the_numbers_of_its_runs(project):
 
 
 @pytest.mark.parametrize(("table_id", "scale"), SCALES)
-def test_every_mention_of_the_suite_has_its_number(table_id, scale, kept_plans):
+def test_every_mention_of_the_suite_has_its_number(table_id, scale):
     table = load(table_id)
     known = composed_numbers(table, scale, {})
     grid = build(table, Selection(scale, "[0]"))

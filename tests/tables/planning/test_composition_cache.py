@@ -13,6 +13,8 @@ from jumpbench.tables.planning import composition, plan
 from jumpbench.tables.planning.composition import composed
 from jumpbench.tables.planning.plan import plan_run
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 
 def kept(project):
     return sorted((project / "cache/compositions").rglob("*.json"))

@@ -78,7 +78,7 @@ def test_an_error_while_building_has_its_cause(project, capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("scale", ["small", "paper"])
-def test_all_runs_of_all_tables_could_be_built(scale, kept_plans):
+def test_all_runs_of_all_tables_could_be_built(scale):
     seen = set()
     for table_id in available():
         table = load(table_id)

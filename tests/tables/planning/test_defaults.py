@@ -236,7 +236,7 @@ def _is_default(config, path) -> bool:
     return path[-1] in known and path[-1] in node and equal(node[path[-1]], known[path[-1]])
 
 
-def test_no_table_repeats_a_default(kept_plans):
+def test_no_table_repeats_a_default():
     """An override without which every run that it is stated for is the same, in all tables, which
     share files of scales; but a column of a sweep states its value where that is the default."""
     needed, repeated = set(), set()

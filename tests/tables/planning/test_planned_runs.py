@@ -11,6 +11,7 @@ from jumpbench.tables.planning import grid, plan
 from jumpbench.tables.planning.fast import planned_runs
 from jumpbench.tables.planning.grid import Selection, build, unique_runs, whole
 
+pytestmark = pytest.mark.usefixtures("own_cache")
 SMOKE = Selection("smoke")
 TABLE = "sgdd/table2"
 

@@ -141,7 +141,7 @@ def test_a_failure_is_no_kill(project):
     assert not was_killed(bad.folder)
 
 
-def test_progress_of_a_child_reaches_the_parent(project):
+def test_progress_of_a_child_reaches_the_parent(project, forks):
     """Two processes train; the parent hears of their steps."""
     walk = project / "conf/experiment/toy/walk.yaml"
     walk.write_text(walk.read_text().replace("sleep: 0.0", "sleep: 0.2"))

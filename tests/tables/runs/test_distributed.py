@@ -27,7 +27,7 @@ MANY = ["trainer.devices=2", "trainer.accelerator=cpu"]
         pytest.param(["trainer.strategy=ddp_find_unused_parameters_true"], marks=pytest.mark.long),
     ],
 )
-def test_the_bridge_sampler_trains_on_two_devices(more, capsys):
+def test_the_bridge_sampler_trains_on_two_devices(more, capsys, forks):
     """Its steps train one of two networks; it says so itself, or the command line does."""
     chosen = ["rows=DASBS", "columns=beta_high=0.28"]
     assert main(["table", "dasbs/table2", "scale=smoke", *chosen, *MANY, *more]) == 0

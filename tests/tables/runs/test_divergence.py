@@ -114,7 +114,7 @@ def optimizers(node):
 
 
 @pytest.mark.slow
-def test_no_training_of_the_tables_can_come_near(kept_plans):
+def test_no_training_of_the_tables_can_come_near():
     """Adam moves a weight by a few times the sum of its rates; a thousandth of the limit."""
     seen, largest = set(), 0.0
     for name in available():

@@ -78,19 +78,14 @@ def test_two_calls_at_once_make_each_run_once(project, forks):
     assert sum(f"done {n}/4" in text for text in outputs for n in range(1, 5)) == 4
 
 
-def test_clocks_a_day_apart_change_nothing(project, monkeypatch):
+def test_clocks_a_day_apart_change_nothing(project, forks):
     """Two calls share a table, one of them of a machine whose clock is a day late."""
     coin = project / "conf/experiment/toy/coin.yaml"
     coin.write_text(coin.read_text().replace("sleep: 0.0", "sleep: 1.0"))
-    late = project / "late"
-    late.mkdir()
-    (late / "sitecustomize.py").write_text(
-        "import time\nright = time.time\ntime.time = lambda: right() - 86400\n"
-    )
     arguments = ("table", "toy/coins", "scale=smoke", "rows=fair,biased")
-    first = start(project, *arguments)
-    monkeypatch.setenv("PYTHONPATH", f"{late}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    second = start(project, *arguments)
+    right = time.time
+    late = partial(setattr, time, "time", lambda: right() - 86400)
+    first, second = start(project, *arguments), start(project, *arguments, limit=late)
     outputs = [process.communicate(timeout=400)[0] for process in (first, second)]
     assert [process.returncode for process in (first, second)] == [0, 0], outputs
     made = (project / "trace").read_text().splitlines()

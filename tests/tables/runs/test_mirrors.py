@@ -70,7 +70,7 @@ def test_a_single_run_has_no_table(project, made):
     assert "group" not in settings and values["hash"] == settings["id"]
 
 
-def test_labels_reach_the_processes_of_a_distributed_run(project):
+def test_labels_reach_the_processes_of_a_distributed_run(project, forks):
     """They are read from the run's folder, beside its configuration."""
     many = ["trainer.devices=2", "trainer.accelerator=cpu"]
     assert main(["table", "toy/coins", "scale=smoke", "rows=walk", *many]) == 0

@@ -57,7 +57,7 @@ def test_a_refused_run_is_failed(project, capsys, case):
     assert not (project / "trace").exists()
 
 
-def test_devices_that_do_not_divide_the_batch(project, capsys):
+def test_devices_that_do_not_divide_the_batch(project, capsys, forks):
     given = ["+data.train_batch_size=3", "trainer.devices=2", "trainer.accelerator=cpu"]
     status, note, line, _ = told(project, capsys, "walk", *given)
     assert status == "failed" and "cannot be kept on 2 devices" in note
@@ -74,7 +74,7 @@ def test_a_link_in_the_run_folder(project, capsys):
     assert status == "failed" and "is a link" in note and "is a link" in line
 
 
-def test_a_process_that_ends_without_a_word(project, capsys, monkeypatch):
+def test_a_process_that_ends_without_a_word(project, capsys, forks):
     """In a process of its own, for its time limit; what kills it leaves no error behind."""
     row = "{name: bad, overrides: [method.bias=0.1, +method.doomed=0.1, +resources.minutes=5]}"
     add_row(project, row)
