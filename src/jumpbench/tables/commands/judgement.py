@@ -120,8 +120,8 @@ def table(
     columns = {f"{seconds:g} s": seconds for seconds in budgets}
     title = f"Samplers of {' '.join(typed)}"
     plain = {"bars": {"metrics": [next(iter(metrics)), "rate"]}}
-    drawn = {"curves": {"metrics": [next(iter(metrics)), "rate"], "x": "seconds", "log_y": True,
-                        "xlabel": "seconds"}}  # fmt: skip
+    drawn = {"curves": {"metrics": [next(iter(metrics)), "rate"], "x": "seconds",
+                        "xlabel": "seconds", "log_y": judgement.kind != "alone"}}  # fmt: skip
     [(kind, arguments)] = (drawn if len(budgets) > 1 else plain).items()
     file = {"bars": "barcharts", "curves": "figures"}[kind]
     return {

@@ -197,13 +197,17 @@ def curves(
     Error bars are the standard deviation over seeds; dashed lines are published numbers.
     """
     import matplotlib.pyplot as plt
+    from matplotlib import colormaps
 
     figure, axes = plt.subplots(
         1, len(metrics), figsize=(4.6 * len(metrics), 3.4), squeeze=False, layout="constrained"
     )
-    drawn = False
+    drawn, names = False, rows or filled.rows
+    many = len(names) > 10  # a legend inside would hide the curves, and ten colours come twice
+    shades: Any = colormaps["tab20"]
     for axis, metric in zip(axes[0], metrics, strict=True):
-        for number, row in enumerate(rows or filled.rows):
+        for number, row in enumerate(names):
+            colour = shades.colors[number % 20] if many else f"C{number}"
             cells = [filled.cell(row, column, metric) for column in filled.columns]
             points = [
                 (filled.variables[c.column][x], c.measured, c.std or 0.0, c.paper)
@@ -222,7 +226,7 @@ def curves(
                 ms=3,
                 capsize=2,
                 label=filled.row_head(row),
-                color=f"C{number}",
+                color=colour,
             )
             printed = [
                 (a, b)
@@ -230,13 +234,17 @@ def curves(
                 if filled.beside and isinstance(b, int | float)
             ]
             if printed:
-                axis.plot(*zip(*printed, strict=True), "--", lw=1, color=f"C{number}")
+                axis.plot(*zip(*printed, strict=True), "--", lw=1, color=colour)
         label = filled.table.metrics[metric].label or metric
         axis.set(xlabel=xlabel or x, ylabel=label)
         if log_y:
             axis.set_yscale("log")
         axis.grid(alpha=0.3)
-    axes[0][0].legend(fontsize=8, frameon=False)
+    if many:
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right upper", fontsize=7, frameon=False)
+    else:
+        axes[0][0].legend(fontsize=8, frameon=False)
     if not drawn:
         plt.close(figure)
         return None
