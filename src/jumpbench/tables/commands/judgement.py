@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from jumpbench.tables.commands.contestants import Contestant, fitted
+from jumpbench.tables.judging.best_row import best_row
 from jumpbench.tables.judging.cells import Cell
-from jumpbench.tables.judging.ranking import ranking
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.composition import parsed_override
 from jumpbench.tables.planning.scalefiles import spelled
@@ -104,7 +104,7 @@ class Judgement:
         if self.why:
             return self.why[0].upper() + self.why[1:] + "."
         longest = table.columns[-1].name
-        return ranking(table, cells, longest, table.metrics["energy_tv"])
+        return best_row(table, cells, longest, table.metrics["energy_tv"])
 
 
 def table(

@@ -4,8 +4,8 @@ from statistics import fmean, stdev
 
 import pytest
 
+from jumpbench.tables.judging.best_row import best_row
 from jumpbench.tables.judging.cells import Cell, Value
-from jumpbench.tables.judging.ranking import ranking
 from jumpbench.tables.language.types import Column, Metric, Row, Scale, Table
 
 METRIC = Metric("tv", better="lower")
@@ -22,7 +22,7 @@ def sentence(**rows):
     ]  # fmt: skip
     columns, scales = (Column("9 s"),), {"small": Scale("small")}
     table = Table("compare/x", "t", "", {"tv": METRIC}, (Row("A"),), columns, scales)
-    return ranking(table, cells, "9 s", METRIC)
+    return best_row(table, cells, "9 s", METRIC)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ MOST_NAMED = 3
 """Samplers that are named where more cannot be told apart."""
 
 
-def ranking(table: Table, cells: Sequence[Cell], column: str, metric: Metric) -> str:
+def best_row(table: Table, cells: Sequence[Cell], column: str, metric: Metric) -> str:
     """The row with the lowest number of a metric, and those that cannot be told from it.
 
     The best row is compared with every other one, seed by seed, by Student's t at the level of the
