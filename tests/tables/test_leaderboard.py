@@ -1,16 +1,19 @@
 """The leaderboard's tables: equal budgets, networks of one size, exact laws behind every column."""
 
+import json
+
 import pytest
 
 from jumpbench.evaluations.exact_laws import check_known
 from jumpbench.paths import reproduce_dir
 from jumpbench.tables.commands.pages import paper_list
+from jumpbench.tables.commands.recorded import read_record, recorded_scales
 from jumpbench.tables.commands.run_seconds import estimate
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.planning.grid import Selection, build, unique_runs
 
-TABLES = [name for name in available() if name.startswith("leaderboard/")]
+TABLES = [n for n in available() if n.startswith("leaderboard/") and n != "leaderboard/tuning"]
 TIMED = [name for name in TABLES if name != "leaderboard/posterior"]
 BUDGETS = {5, 20, 80, 320}
 
@@ -86,7 +89,7 @@ def test_a_folder_without_a_printed_number_is_no_paper():
     assert lines[-2] == "" and lines[-1].startswith(
         "[Leaderboard](reproduce/leaderboard/README.md)"
     )
-    assert "(6 of our own)" in lines[-1]
+    assert "(7 of our own)" in lines[-1]
 
 
 def test_its_claims_are_ours_and_medium_has_all_their_cells():
@@ -108,3 +111,36 @@ def test_its_claims_are_ours_and_medium_has_all_their_cells():
         "tempering-best": ["glass", "ising", "potts"], "modes-lost": ["ising", "potts"],
         "pays-off": ["ising"], "log-z": ["ising"], "consistent-best": ["posterior"],
     }  # fmt: skip
+
+
+def test_no_sampler_is_tuned_on_the_leaderboards_own_problems():
+    """Three rates for each trained sampler; every problem is another one than those judged."""
+    judged = {
+        json.dumps(run.config["method"]["target"], sort_keys=True)
+        for table in TIMED
+        for run in cells(table).values()
+    }
+    tried = cells("leaderboard/tuning")
+    for run in tried.values():
+        assert json.dumps(run.config["method"]["target"], sort_keys=True) not in judged
+    names = [row.rpartition(", rate ")[0] for row, column in tried if column == "machine 7"]
+    trained = {row.name for row in load("leaderboard/coupled").rows if "break_even" in row.metrics}
+    assert {*names} == trained - {"DASBS (warm start)", "DASBS (guided)"}
+    assert all(names.count(name) == 3 for name in names)
+
+
+@pytest.mark.skipif(
+    "small" not in recorded_scales("leaderboard/tuning"), reason="the tuning is not recorded"
+)
+def test_the_tables_use_the_rate_with_the_lowest_mean_error():
+    best = {}
+    for cell in read_record("leaderboard/tuning", "small")["cells"]:
+        name, _, rate = cell["row"].rpartition(", rate ")
+        best.setdefault(name, {}).setdefault(float(rate), []).append(cell["measured"])
+    for name, rates in best.items():
+        mean = {r: sum(e) / len(e) for r, e in rates.items() if None not in e}
+        for table in TIMED:
+            run = next(r for (row, _), r in cells(table).items() if row == name)
+            method = run.config["method"]
+            optimizer = method.get("optimizer") or method["controller"]["optimizer"]
+            assert optimizer["lr"] == min(mean, key=mean.get), (name, table)
