@@ -17,7 +17,7 @@ from jumpbench.tables.judging.definitions import layers, named_by
 from jumpbench.tables.planning.constructors import targets
 from jumpbench.tables.planning.sources import Definition
 
-_RUNS = "jumpbench.tables.runs.execute.execute"
+_RUNS = ("jumpbench.tables.runs.execute.execute", "jumpbench.tables.runs.spent.spent")
 STORED, MENTIONED, DOCUMENTED, FITTING = range(4)
 """How sure a name is: a key with a value, any other text, words of a docstring, a vague pattern."""
 
@@ -74,7 +74,7 @@ class Origins:
         each other; none if no source says it."""
         judges, methods, parts = self._around
         order = [parts, judges, methods] if "@" in name else [judges, methods, parts]
-        order = [list(layers([_RUNS]))] if name.startswith("run/") else order
+        order = [list(layers(_RUNS))] if name.startswith("run/") else order
         base = name.partition("@")[0]
         tries = [(kind, wanted) for kind in range(4) for wanted in dict.fromkeys((name, base))]
         tries.append((STORED, base.partition("_")[2]))  # left_ess: the prefix is put on later
