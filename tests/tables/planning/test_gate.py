@@ -379,7 +379,7 @@ def test_what_can_be_constructed_changes_no_file_and_starts_no_command():
     }
     assert found.pop("data.cifar10") == {"mkdir", "write_bytes"}  # in a temporary folder
     assert found.pop("evaluations.decoded_images") == {"hub"}  # the name of its folder
-    assert found.pop("evaluations.inception") == {"importlib"}  # whether torch-fidelity is installed
+    assert found.pop("evaluations.inception") == {"importlib"}  # is torch-fidelity installed?
     assert {f"jumpbench.{name}" for name in found} == set(constructors.CLOSED), found
 
 
