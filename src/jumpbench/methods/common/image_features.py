@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from jumpbench.artifacts import load_artifacts
-from jumpbench.errors import UserError
 from jumpbench.evaluations.frechet import Features, features_of
 from jumpbench.methods.common.base import Method
+from jumpbench.methods.common.saved_samples import numbered
 from jumpbench.samplers.draws import Draws
 
 
@@ -52,9 +52,4 @@ class ImageFeatures(Method):
     def _numbered(self, numbers: Tensor, folder: str | Path) -> Tensor:
         if self._samples is None:
             self._samples = load_artifacts(folder)["samples"]
-        if (last := int(numbers[-1])) >= len(self._samples):
-            raise UserError(
-                f"{folder} holds {len(self._samples)} samples, fewer than the {last + 1} that are "
-                "to be judged: lower data.n_samples"
-            )
-        return self._samples[numbers]
+        return numbered(self._samples, numbers, folder)

@@ -34,16 +34,25 @@ class SavedSamples(Method):
 
     def draw(self, batch: Tensor, generator: torch.Generator) -> Draws:
         self._saved = self._saved or load_artifacts(self.folder)
-        samples, weights = self._saved["samples"], self._saved.get("log_weights")
-        if (last := int(batch[-1])) >= len(samples):
-            raise UserError(
-                f"{self.folder} holds {len(samples)} samples, fewer than the {last + 1} that "
-                "are to be judged: lower data.n_samples"
-            )
-        chosen = batch.cpu()
+        weights, chosen = self._saved.get("log_weights"), batch.cpu()
+        samples = numbered(self._saved["samples"], chosen, self.folder)
         extras = {
             name: torch.full((len(chosen),), float(value), dtype=torch.float64)
             for name, value in self._saved.get("values", {}).items()
         }
         weights = None if weights is None else weights[chosen]
-        return Draws(samples[chosen], weights, extras=extras)
+        return Draws(samples, weights, extras=extras)
+
+
+def numbered(samples: Tensor, numbers: Tensor, folder: str | Path) -> Tensor:
+    """The samples of a run in ``folder`` that ascending ``numbers`` name.
+
+    Raises:
+        UserError: there are fewer.
+    """
+    if (last := int(numbers[-1])) >= len(samples):
+        raise UserError(
+            f"{folder} holds {len(samples)} samples, fewer than the {last + 1} that are to be "
+            "judged: lower data.n_samples"
+        )
+    return samples[numbers]

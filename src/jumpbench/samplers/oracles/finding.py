@@ -52,6 +52,19 @@ def problems() -> list[SmallLaw]:
     return [SmallLaw(name, target, enumerate_law(target)) for name, target in named.items()]
 
 
+def defined(tried: Callable[[SmallLaw], object]) -> tuple[list[SmallLaw], list[Finding]]:
+    """The small laws on which a sampler runs at all; a finding if there are none."""
+    good, why = [], ""
+    for problem in problems():
+        try:
+            tried(problem)
+        except Exception as error:  # whatever a sampler raises that is not defined there
+            why = why or words_of(error)
+        else:
+            good.append(problem)
+    return good, [] if good else [Finding("runs", False, f"on none of the small laws: {why}")]
+
+
 def seeded(seed: int, device: torch.device | str = "cpu") -> torch.Generator:
     return torch.Generator(device).manual_seed(seed)
 

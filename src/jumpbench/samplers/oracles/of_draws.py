@@ -9,7 +9,7 @@ from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.oracles.finding import (
     Finding,
     SmallLaw,
-    problems,
+    defined,
     seeded,
     seeds,
     words_of,
@@ -44,16 +44,9 @@ def of_sampler(make: Maker) -> list[Finding]:
     - ``cost``: the energy evaluations reported are those made, within a factor of two: energies
       that are checked at the start, or asked for twice, are no part of an algorithm.
     """
-    good, why = [], ""
-    for problem in problems():
-        try:
-            make(problem.target)(SIZE, seeded(0))
-        except Exception as error:  # whatever a sampler raises that is not defined there
-            why = why or words_of(error)
-        else:
-            good.append(problem)
-    if not good:
-        return [Finding("runs", False, f"on none of the small laws: {why}")]
+    good, failed = defined(lambda problem: make(problem.target)(SIZE, seeded(0)))
+    if failed:
+        return failed
     first = make(good[0].target)
     return [
         *_unbiased(make, good),

@@ -9,8 +9,8 @@ from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.oracles.finding import (
     Finding,
     SmallLaw,
+    defined,
     normal_of_chi_squared,
-    problems,
     seeded,
     seeds,
     words_of,
@@ -36,16 +36,11 @@ def of_kernel(kernel: Kernel) -> list[Finding]:
     - ``device``: the same on a GPU, where there is one;
     - ``cost``: the energy evaluations reported are those made, of a target that counts them.
     """
-    good, why = [], ""
-    for problem in problems():
-        try:
-            kernel(problem.target, random_states(problem.target, (2,), seeded(0)), 1, seeded(0))
-        except Exception as error:  # whatever a kernel raises that is not defined there
-            why = why or words_of(error)
-        else:
-            good.append(problem)
-    if not good:
-        return [Finding("runs", False, f"on none of the small laws: {why}")]
+    good, failed = defined(
+        lambda p: kernel(p.target, random_states(p.target, (2,), seeded(0)), 1, seeded(0))
+    )
+    if failed:
+        return failed
     return [
         _stationarity(kernel, good),
         _reaches(kernel, good),
