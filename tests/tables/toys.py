@@ -217,3 +217,14 @@ def reads_all(filled):
     for row in filled.rows:
         for column in filled.columns:
             filled.metrics(row, column)
+
+
+def means(filled):
+    """A figure of what finished runs measured beside what the table shows."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2, 1))
+    places = [(row, column) for row in filled.rows for column in filled.columns]
+    numbers = [m["mean"] for place in places for m in filled.metrics(*place)]
+    figure.subplots().plot(numbers)
+    return figure

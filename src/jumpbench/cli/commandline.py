@@ -19,6 +19,7 @@ KEYS = {
     "column": "as row",
     "launcher": "where runs are made: serial (default), ray or slurm; options are launcher.KEY=",
     "fresh": "true: make the selected runs again, whatever is finished (not what they need)",
+    "recorded": "true: do not make runs that the table's record has; report --record keeps both",
     "notes": "true: print claims and notes too, not only numbers",
     "experiment": "SLUG/NAME; 'jumpbench experiments' shows all",
     "metric": "names of what a run measures (show: of what a table shows), separated by commas",

@@ -64,14 +64,17 @@ def _table(call: Call) -> int:
     from jumpbench.tables.commands.reproduction import reproduce
 
     selection, fresh, notes = _selection(call), _fresh(call), _flag(call, "notes")
+    recorded = _flag(call, "recorded")
+    if fresh and recorded:
+        raise UserError("fresh= makes runs again and recorded= makes none that is known; give one")
     launcher = _launcher(call)
     if len(tables) == 1:
-        return 0 if reproduce(tables[0], selection, launcher, fresh, notes) else 1
+        return 0 if reproduce(tables[0], selection, launcher, fresh, notes, recorded) else 1
     print(announcement(tables, selection), file=sys.stderr, flush=True)
     done = []
     for table in tables:
         try:
-            done.append(reproduce(table, selection, launcher, fresh, notes))
+            done.append(reproduce(table, selection, launcher, fresh, notes, recorded))
         except UserError as error:  # one of many does not stop the others
             print(f"error: {table}: {printable(str(error))}", file=sys.stderr)
             done.append(False)
@@ -288,7 +291,7 @@ _ONE_RUN = {
 COMMANDS = {
     "table": Command(
         _table, "make what is missing of a table and show it beside the published numbers",
-        "SLUG/TABLE ...", (*_SELECTED, "launcher", "fresh", "notes"), _EVERY_RUN,
+        "SLUG/TABLE ...", (*_SELECTED, "launcher", "fresh", "recorded", "notes"), _EVERY_RUN,
         more="SLUG/TABLE may be a pattern ('sgdd/*', all); jumpbench list shows all tables.",
     ),
     "status": Command(

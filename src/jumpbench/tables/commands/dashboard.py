@@ -117,7 +117,7 @@ def _panels(table: Table) -> tuple[list[Any], list[Any], list[Any]]:
 
     by_row = panels.Config("row")
     bars = [
-        panels.BarPlot(title=title(metric), metrics=sources(table, metric), groupby=by_row)
+        panels.BarPlot(title=title(metric), metrics=[*sources(table, metric)], groupby=by_row)
         for metric in table.metrics.values()
     ]
     curves = [

@@ -11,6 +11,7 @@ from jumpbench.paths import checkout, data_root, outputs_root, reproduce_dir, su
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.claims import evaluate
 from jumpbench.tables.judging.mentions import composed_numbers, filled
+from jumpbench.tables.judging.recorded_runs import RecordedRuns
 from jumpbench.tables.language.types import SCALES, Table
 from jumpbench.tables.runs.store import read_json
 from jumpbench.tables.views.layout import View
@@ -65,6 +66,18 @@ def read_record(table_id: str, scale: str) -> dict[str, Any]:
         UserError: it is damaged.
     """
     return read_content(recorded_file(table_id, scale), "record it again")
+
+
+def recorded_runs(table_id: str, scale: str) -> RecordedRuns | None:
+    """The runs of a record, None if there is no record.
+
+    Raises:
+        UserError: it is damaged.
+    """
+    path = place_for_record(table_id, scale)
+    if not path.is_file():
+        return None
+    return RecordedRuns(read_content(path, "record it again"), str(path))
 
 
 def read_content(path: Path, remedy: str) -> dict[str, Any]:

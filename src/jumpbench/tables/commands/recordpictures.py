@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from jumpbench.files import write_atomic
 from jumpbench.names import one_line
 from jumpbench.paths import outputs_root
 from jumpbench.tables.language.tablenames import FIGURE_NAME
+from jumpbench.tables.runs.store import read_json
 from jumpbench.tables.views.captions import SAMPLES
 from jumpbench.tables.views.embedded import picture_in
 from jumpbench.tables.views.layout import View
@@ -46,6 +47,14 @@ def keep_pictures(record: Path, pictures: Mapping[str, bytes]) -> list[dict[str,
         digest = hashlib.sha256(small).hexdigest()
         entries.append({"name": name, "file": file.name, "sha256": digest})
     return entries
+
+
+def earlier_pictures(record: Path, names: Container[str]) -> list[dict[str, str]]:
+    """What the json beside these pictures of a record says of them; they are left as they are."""
+    content = read_json(record, "record it again")
+    there = pictures_of(record, content)
+    entries = content.get("pictures") or ()
+    return [entry for entry in entries if entry["name"] in there and entry["name"] in names]
 
 
 def pictures_of(record: Path, content: Mapping[str, Any]) -> dict[str, Path]:

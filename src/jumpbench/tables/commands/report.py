@@ -18,11 +18,13 @@ from jumpbench.tables.commands.recorded import (
     place_for_record,
     read_record,
     recorded_file,
+    recorded_runs,
     recorded_view,
     write_record,
 )
 from jumpbench.tables.commands.recordpictures import (
     drop_others,
+    earlier_pictures,
     keep_pictures,
     pictures_for,
     pictures_of,
@@ -46,8 +48,9 @@ def record(table_id: str, selection: Selection) -> Path:
     """Write ``reproduce/SLUG/results/TABLE.SCALE.json`` from the runs that are finished.
 
     The whole table is collected anew and no run is made: cells without one are recorded as not
-    run. Its files are renewed too, and its pictures are kept beside the record, each at most 200
-    kB. A run that is older than the code of its method is told.
+    run. Runs of the earlier record, if there is one, that have no folder here stay recorded, and
+    so do pictures that need their samples. Its files are renewed too, and its pictures are kept
+    beside the record, each at most 200 kB. A run that is older than the code of its method is told.
 
     Raises:
         UserError: a part of a table, one changed by overrides, or no finished run of it.
@@ -59,7 +62,9 @@ def record(table_id: str, selection: Selection) -> Path:
             f"a table changed by overrides is not recorded ({selection.changes[0]}); "
             "write them into the table file, as a scale or a row"
         )
-    files = TableFiles(TablePlan(load(table_id), selection))
+    recorded = recorded_runs(table_id, selection.scale)
+    seeds = recorded.seeds if recorded else ()
+    files = TableFiles(TablePlan(load(table_id), selection, seeds), recorded)
     if not any(cell.has_number for cell in files.cells()):
         raise UserError(
             f"{table_id} has no finished run at scale {selection.scale}; make it first (with the "
@@ -70,8 +75,11 @@ def record(table_id: str, selection: Selection) -> Path:
     content["provenance"] = dict(view.provenance)
     if older := older_runs(view.provenance):
         print(f"warning: {older}; fresh=true makes them again", file=sys.stderr)
-    pictures = pictures_for(view, files.figures)
-    entries = keep_pictures(place_for_record(table_id, selection.scale), pictures)
+    place = place_for_record(table_id, selection.scale)
+    kept = earlier_pictures(place, files.incomplete) if recorded else []
+    stay = {entry["name"] for entry in kept}
+    pictures = {n: p for n, p in pictures_for(view, files.figures).items() if n not in stay}
+    entries = [*kept, *keep_pictures(place, pictures)]
     content |= {"pictures": entries} if entries else {}
     path = write_record(table_id, selection.scale, content)
     drop_others(path, entries)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from jumpbench.errors import UserError
 from jumpbench.files import make_folder
 from jumpbench.tables.commands.progress import Terminal
+from jumpbench.tables.commands.recorded import recorded_runs
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.planning import grid as grids
@@ -31,9 +32,13 @@ def reproduce(
     launcher: Launcher,
     fresh: bool = False,
     notes: bool = False,
+    recorded: bool = False,
 ) -> bool:
     """Make and print one table, with claims and ``notes``; True if every selected cell has a
     number.
+
+    Args:
+        recorded: runs of the table's record are not made; their numbers are shown.
 
     Raises:
         UserError: bad input, told before anything runs.
@@ -43,7 +48,7 @@ def reproduce(
         print(f"written: {files.plan.folder}/{FORMATS}")
         print_table(part, notes)
 
-    return make(table_id, selection, launcher, fresh, shown).is_complete()
+    return make(table_id, selection, launcher, fresh, shown, recorded).is_complete()
 
 
 def make(
@@ -52,14 +57,18 @@ def make(
     launcher: Launcher,
     fresh: bool = False,
     shown: Callable[[TableFiles, View], None] = lambda files, part: None,
+    recorded: bool = False,
 ) -> TableFiles:
     """Make one table; ``shown`` gets the selected part of it, also where the call is stopped.
 
     Raises:
         UserError: as :func:`reproduce`.
     """
-    plan = TablePlan(load(table_id), selection)
-    files = TableFiles(plan)
+    known = recorded_runs(table_id, selection.scale) if recorded else None
+    if recorded and known is None:
+        raise UserError(f"{table_id} has no record at scale {selection.scale}; leave out recorded=")
+    plan = TablePlan(load(table_id), selection, known.seeds if known else ())
+    files = TableFiles(plan, known)
     if not any(cell.asked or cell.row.cited for cell in plan.part):
         raise UserError(
             f"{table_id}: nothing of this selection is part of the {selection.scale} scale; "
@@ -96,7 +105,7 @@ def _make(files: TableFiles, labels: Labels, launcher: Launcher, fresh: bool) ->
                 files.write()
                 written = time.monotonic()
 
-    if pending := [run for run in plan.runs if not _is_finished(run)]:
+    if pending := [run for run in files.runs() if not _is_finished(run)]:
         functions(files.table)  # so is a figure that cannot be drawn
         with Terminal(pending, refresh, labels.names()) as terminal:
             launcher.launch(pending, terminal, by_hash)

@@ -9,6 +9,7 @@ from typing import Any
 from jumpbench.errors import UserError
 from jumpbench.tables.judging.break_even import with_break_even
 from jumpbench.tables.judging.cells import Cell, Value, uncertainty, verdict
+from jumpbench.tables.judging.recorded_runs import RecordedRuns
 from jumpbench.tables.language.types import Column, Metric, Row, Table
 from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run
@@ -17,9 +18,13 @@ from jumpbench.tables.runs.store import failure_status, read_failure, read_metri
 
 
 class Records:
-    """Metrics of finished runs, each file read once; damaged ones are remembered by message."""
+    """Metrics of finished runs, each file read once; damaged ones are remembered by message.
 
-    def __init__(self) -> None:
+    ``recorded`` runs count where there is no folder of theirs.
+    """
+
+    def __init__(self, recorded: RecordedRuns | None = None) -> None:
+        self._recorded = recorded
         self._known: dict[str, dict[str, Any] | None] = {}
         self.damaged: dict[str, str] = {}
 
@@ -30,6 +35,19 @@ class Records:
             except UserError as error:
                 self.damaged[run.hash] = str(error)
         return self._known.get(run.hash)
+
+    def recorded(self, entry: GridCell, run: Run) -> "Reading | None":
+        """What a record says of a run for a cell."""
+        found = self._recorded.found(entry, run) if self._recorded else None
+        if found is None:
+            return None
+        (cell, value), metric = found, entry.metric
+        return Reading(
+            value, samples=cell.n_samples, status="measured",
+            perfect=cell.perfect if metric.perfect else None,
+            sample_std=cell.std if metric.sample_std else None,
+            error=cell.run_error if metric.error else None,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,6 +78,8 @@ def read(entry: GridCell, run: Run, records: Records) -> Reading:
     if content is None:
         if why := records.damaged.get(run.hash):
             return Reading(status="failed", why=why)
+        if recorded := records.recorded(entry, run):
+            return recorded
         if why := read_failure(run.folder):
             return Reading(status=failure_status(run.folder), why=why)
         return Reading()

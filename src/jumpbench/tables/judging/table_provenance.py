@@ -1,6 +1,7 @@
 """Where the numbers of a table come from: machines, code and time of the runs that fill it."""
 
 import contextlib
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
@@ -9,10 +10,12 @@ from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.judging.recorded_runs import RecordedRuns
 from jumpbench.tables.planning.grid import GridCell, unique_runs
 from jumpbench.tables.planning.models import is_model
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.run_places import Place, run_places, steps_of
-from jumpbench.tables.runs import PROVENANCE
+from jumpbench.tables.runs import METRICS, PROVENANCE
 from jumpbench.tables.runs.codeage import is_outdated
 from jumpbench.tables.runs.provenance import code_version, now, versions
 from jumpbench.tables.runs.store import read_json
@@ -22,38 +25,76 @@ DAMAGED = (UserError, KeyError, TypeError, ValueError, AttributeError, OverflowE
 
 
 def table_provenance(
-    grid: Sequence[GridCell], cells: Iterable[Cell], with_age: bool
+    grid: Sequence[GridCell],
+    cells: Iterable[Cell],
+    with_age: bool,
+    recorded: RecordedRuns | None = None,
 ) -> dict[str, Any]:
     """The entry ``provenance`` of ``table.json``; ``with_age``: also which runs are older than
-    their code."""
+    their code. ``recorded`` runs have no folder here; what their record says of them is kept."""
     used = {value.run for cell in cells for value in cell.values}
     runs = [run for run in unique_runs(grid) if run.id in used]
-    hardware: dict[str, None] = {}
-    commits: dict[str, None] = {}
-    outdated, seconds = [], 0.0
+    origins: dict[str, dict[str, Any]] = {}
+    outdated, elsewhere = [], []
     for run in runs:
+        if recorded and not os.path.isfile(run.folder / METRICS):
+            elsewhere.append(run)
+            continue
         with contextlib.suppress(*DAMAGED):
             origin = read_json(run.folder / PROVENANCE, "delete it")
-            machine = origin["hardware"]
-            device = f"{machine['gpu']}, " if machine.get("gpu") else ""
-            hardware[f"{device}{machine['cpu']}, {origin['threads']} threads"] = None
-            commits[_version(origin)] = None
+            entry, seconds = _origin(origin), _wall_seconds(origin)
+            same = origins.setdefault(json.dumps(entry, sort_keys=True), {**entry, "runs": {}})
+            same["runs"][run.id] = round(seconds, 1)
             if with_age and is_outdated(run.config, origin):
                 outdated.append(run.id)
-            seconds += _wall_seconds(origin)
+    listed = list(origins.values())
+    if recorded and elsewhere:
+        by_id = {run.id: run for run in elsewhere}
+        for origin in recorded.origins(elsewhere):
+            listed.append(origin)
+            if with_age:
+                theirs = (by_id[name] for name in origin["runs"])
+                outdated += [run.id for run in theirs if recorded.is_outdated(run, origin)]
     models = {v: None for run in runs for v in run.config["needs"].values() if is_model(v)}
     return {
         **({"models": list(models)} if models else {}),
-        "hardware": list(hardware), "run_commits": list(commits), "n_runs": len(runs),
-        "outdated_runs": outdated, "run_seconds": round(seconds, 1),
-        "seconds": measured_seconds(grid), "collected": now(),
+        "hardware": _all_of(listed, "hardware"), "run_commits": _all_of(listed, "made_by"),
+        "n_runs": len(runs), "outdated_runs": outdated,
+        "run_seconds": round(sum(sum(origin["runs"].values()) for origin in listed), 1),
+        "origins": listed,
+        "seconds": measured_seconds(grid, recorded, elsewhere), "collected": now(),
         "collected_by": {**code_version(), "versions": versions()},
     }  # fmt: skip
 
 
-def measured_seconds(grid: Iterable[GridCell]) -> list[dict[str, Any]]:
+def _origin(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """The code and the machine of a run, which it shares with others."""
+    machine = provenance["hardware"]
+    device = f"{machine['gpu']}, " if machine.get("gpu") else ""
+    edited = provenance.get("edited") or {}
+    return {
+        "made_by": [_version(provenance)], "commit": provenance["commit"],
+        **({"edited": edited} if edited else {}),
+        "hardware": [f"{device}{machine['cpu']}, {provenance['threads']} threads"],
+    }  # fmt: skip
+
+
+def _all_of(origins: Iterable[Mapping[str, Any]], key: str) -> list[str]:
+    return list(dict.fromkeys(word for origin in origins for word in origin[key]))
+
+
+def measured_seconds(
+    grid: Iterable[GridCell],
+    recorded: RecordedRuns | None = None,
+    elsewhere: Iterable[Run] = (),
+) -> list[dict[str, Any]]:
     """Mean seconds of the finished runs of every row and column, as ``table.json`` keeps them:
-    by the clock, and of the processor where every run noted them."""
+    by the clock, and of the processor where every run noted them.
+
+    ``elsewhere`` are ``recorded`` runs; where a row and column has no other ones, and for what
+    such a row needs, the seconds are those of the record.
+    """
+    grid = list(grid)
     seconds: dict[tuple[Place, int | None], list[tuple[float, float]]] = {}
     for place, run in run_places(grid).values():
         file = run.folder / PROVENANCE
@@ -62,7 +103,7 @@ def measured_seconds(grid: Iterable[GridCell]) -> list[dict[str, Any]]:
                 origin = read_json(file, "delete it")
                 both = _wall_seconds(origin), float(origin.get("processor_seconds", "nan"))
                 seconds.setdefault((place, steps_of(run)), []).append(both)
-    return [
+    here = [
         {
             "row": place.row, "column": place.column, "needed": place.name or None,
             "steps": steps, "runs": len(each), "seconds": round(fmean(w for w, _ in each), 2),
@@ -70,6 +111,17 @@ def measured_seconds(grid: Iterable[GridCell]) -> list[dict[str, Any]]:
         }
         for (place, steps), each in seconds.items()
     ]  # fmt: skip
+    if recorded is None:
+        return here
+    away = {run.id for run in elsewhere}
+    places: set[tuple[str, str | None]] = set()
+    for cell in grid:
+        if any(run.id in away for run in cell.runs):
+            places |= {(cell.row.name, cell.column.name), (cell.row.name, None)}
+    keys = ("row", "column", "needed", "steps")
+    known = {tuple(one[key] for key in keys) for one in here}
+    said = recorded.seconds(places)
+    return here + [one for one in said if tuple(one[key] for key in keys) not in known]
 
 
 def _processor(seconds: list[float]) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from jumpbench.paths import outputs_root
@@ -14,19 +15,21 @@ from jumpbench.tables.planning.run import Run
 class TablePlan:
     """``part`` is what the selection names: what is made, printed and answered for. ``grid`` is the
     whole table with all its finished runs: what the files in ``folder`` hold, which is another one
-    for every set of overrides and foreign file.
+    for every set of overrides and foreign file. ``further_seeds`` belong to the table too.
 
     Raises:
         UserError: as :func:`~jumpbench.tables.planning.grid.build`.
     """
 
-    def __init__(self, table: Table, selection: Selection) -> None:
+    def __init__(
+        self, table: Table, selection: Selection, further_seeds: Iterable[int] = ()
+    ) -> None:
         self.table, self.selection, self.scale = table, selection, selection.scale
         self.folder = outputs_root() / "tables" / table.id / selection.label(table)
         self.part: list[GridCell] = grids.build(table, selection)
         self.runs: list[Run] = grids.unique_runs(self.part)
         selected = {run.seed for cell in self.part for run in cell.runs}
-        self.seeds = sorted(_earlier_seeds(self.folder) | selected)
+        self.seeds = sorted(_earlier_seeds(self.folder) | selected | {*further_seeds})
         self.grid: list[GridCell] = grids.whole(table, selection, self.seeds)
 
 

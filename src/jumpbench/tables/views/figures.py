@@ -32,6 +32,10 @@ class Filled:
         self._runs = {(g.row.name, g.column.name): g.runs for g in grid}
         self._cells = {(c.row, c.column, c.metric): c for c in cells}
         self._heads = scale.heads if scale is not None else Heads()
+        self._used = {value.run for cell in cells for value in cell.values}
+        self._lacks = False
+        self.incomplete: set[str] = set()
+        """Figures that asked for a run whose numbers are recorded and whose folder is elsewhere."""
         self.rows = list(dict.fromkeys(cell.row for cell in cells))
         self.columns = list(dict.fromkeys(cell.column for cell in cells))
 
@@ -61,14 +65,28 @@ class Filled:
         for run in self._runs.get((row, column), ()):
             if (run.folder / SAMPLES).is_file() and (run.folder / METRICS).is_file():
                 return load_artifacts(run.folder)
+        self._miss(row, column)
         return None
 
     def metrics(self, row: str, column: str) -> list[dict[str, Any]]:
         """All metrics of every finished run of a cell (one per seed)."""
         from jumpbench.tables.runs.store import read_metrics
 
+        self._miss(row, column)
         contents = (read_metrics(run.folder) for run in self._runs.get((row, column), ()))
         return [content["metrics"] for content in contents if content is not None]
+
+    def _miss(self, row: str, column: str) -> None:
+        runs = (run for run in self._runs.get((row, column), ()) if run.id in self._used)
+        self._lacks |= any(not (run.folder / METRICS).is_file() for run in runs)
+
+    def drawn(self, name: str, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+        """The figure that a function makes of this table; whether it is complete is noted."""
+        self._lacks = False
+        figure = function(self, **arguments)
+        if self._lacks:
+            self.incomplete.add(name)
+        return figure
 
 
 BARS = {"name": "results", "_target_": "jumpbench.tables.views.barcharts.bars"}
@@ -132,7 +150,7 @@ def draw(filled: Filled, folder: Path, runs: Sequence[str], anew: bool = False) 
     for name, function, arguments in functions(filled.table):
         try:
             files = [folder / f"{name}{suffix}" for suffix in FORMATS]
-            drawn = _drawn(filled, files, function, arguments)
+            drawn = _drawn(functools.partial(filled.drawn, name, function, arguments), files)
         except _DiskRefuses as error:
             raise error.cause from None
         except Exception as error:  # whatever a figure function or a damaged file raises
@@ -157,19 +175,14 @@ class _DiskRefuses(Exception):
         self.cause = cause
 
 
-def _drawn(
-    filled: Filled,
-    files: Sequence[Path],
-    function: Callable[..., Any],
-    arguments: dict[str, Any],
-) -> bool:
+def _drawn(make: Callable[[], Any], files: Sequence[Path]) -> bool:
     """Whether there was something to draw."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure = function(filled, **arguments)
+    figure = make()
     if figure is None:
         return False
     for file in files:

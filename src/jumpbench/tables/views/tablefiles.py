@@ -7,27 +7,42 @@ from typing import Any
 from jumpbench.tables.judging import claims, mentions
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.collect import Records, collect, read
+from jumpbench.tables.judging.recorded_runs import RecordedRuns
 from jumpbench.tables.judging.table_provenance import table_provenance
+from jumpbench.tables.planning.grid import unique_runs
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.tableplan import TablePlan
+from jumpbench.tables.runs import METRICS
+from jumpbench.tables.views.captions import SAMPLES
 from jumpbench.tables.views.figures import Filled, draw
 from jumpbench.tables.views.layout import View, why_not_judged
 from jumpbench.tables.views.render import write_all
+from jumpbench.tables.views.runpictures import runs_of_rows
 
 
 class TableFiles:
     """A planned table with the numbers of its runs; ``table`` says those that its notes mention.
 
+    ``recorded`` runs count as finished where their folders are elsewhere.
+
     Raises:
         UserError: as :func:`~jumpbench.tables.judging.mentions.numbers`.
     """
 
-    def __init__(self, plan: TablePlan) -> None:
-        self.plan = plan
+    def __init__(self, plan: TablePlan, recorded: RecordedRuns | None = None) -> None:
+        self.plan, self._recorded = plan, recorded
         self.mentions = mentions.numbers(plan.table, plan.scale, plan.grid)
         self.table = mentions.filled(plan.table, plan.scale, self.mentions)
         self.not_judged = why_not_judged(self.table, plan.selection.changes)
         self.figures: list[Path] = []  # once it is written for good
-        self._records = Records()
+        self.incomplete: set[str] = set()  # figures that lack samples of recorded runs
+        self._records = Records(recorded)
+
+    def runs(self) -> list[Run]:
+        """The selected runs, and those that they need, but for recorded ones."""
+        return (
+            unique_runs(self._recorded.left(self.plan.part)) if self._recorded else self.plan.runs
+        )
 
     def cells(self) -> list[Cell]:
         plan = self.plan
@@ -69,10 +84,16 @@ class TableFiles:
             "mentions": self.mentions,  # numbers of its runs that its notes say
             "cells": [cell.as_json() for cell in cells],
             "claims": claims.evaluate(self.table, cells, plan.scale, self.not_judged),
-            "provenance": table_provenance(plan.grid, cells, with_age=final),
+            "provenance": table_provenance(plan.grid, cells, final, self._recorded),
         }
 
     def _drawn(self, cells: Sequence[Cell], anew: bool) -> list[Path]:
         used = sorted({value.run for cell in cells for value in cell.values})
         filled = Filled(self.table, self.plan.grid, cells, self.plan.scale)
-        return draw(filled, self.plan.folder / "figures", used, anew=anew) if used else []
+        paths = draw(filled, self.plan.folder / "figures", used, anew=anew) if used else []
+        self.incomplete = filled.incomplete
+        if self.table.figures is None and self._recorded:
+            view = View(self.table, self.plan.scale, cells)
+            lacking = (not (run / METRICS).is_file() for run in runs_of_rows(view).values())
+            self.incomplete |= {SAMPLES} if any(lacking) else set()
+        return paths

@@ -1,0 +1,97 @@
+"""Runs of a record whose folders are elsewhere: a table goes on from what another machine made."""
+
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from jumpbench.tables.judging.cells import Cell, Value, by_place
+from jumpbench.tables.planning.grid import GridCell
+from jumpbench.tables.planning.run import Run
+from jumpbench.tables.runs.codeage import is_outdated
+
+
+class RecordedRuns:
+    """The runs of a record (the content of a ``table.json``) and their numbers.
+
+    A cell holds one value a seed, and what stands beside it (what a perfect method scores, samples,
+    the error of a run) as a mean over seeds; so that cells of recorded and further runs together
+    are those of all these runs. A run is known by its identity: another configuration is another
+    run.
+
+    Raises:
+        UserError: a cell of the record is damaged; ``where`` names the file.
+    """
+
+    def __init__(self, content: Mapping[str, Any], where: str) -> None:
+        seeds = content.get("seeds") or ()
+        self.seeds = [seed for seed in seeds if isinstance(seed, int) and 0 <= seed < 10**9]
+        self.provenance: Mapping[str, Any] = content["provenance"]
+        self._cells = by_place([Cell.from_json(cell, where) for cell in content["cells"]])
+
+    def found(self, entry: GridCell, run: Run) -> tuple[Cell, Value] | None:
+        """The recorded cell of an entry, and the value of a run in it; None if there is none.
+
+        A break-even is computed from other cells: there the value is that of the error, as a sign
+        that the run is recorded.
+        """
+        derived = entry.metric.break_even
+        metric = derived.error if derived else entry.metric.name
+        cell = self._cells.get((entry.row.name, entry.column.name, metric))
+        values = cell.values if cell else ()
+        for value in values:
+            if cell and (value.run, value.seed) == (run.id, run.seed):
+                return cell, value
+        return None
+
+    def left(self, grid: Iterable[GridCell]) -> list[GridCell]:
+        """The grid without the runs that have a value in the record for each of their cells."""
+        grid = list(grid)
+        lacking = {
+            run.id for entry in grid if entry.asked for run in entry.runs
+            if self.found(entry, run) is None
+        }  # fmt: skip
+        return [
+            replace(entry, runs=tuple(run for run in entry.runs if run.id in lacking))
+            for entry in grid
+        ]
+
+    def origins(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
+        """Which code and machine made each of these runs, as ``provenance`` has it.
+
+        Earlier records do not say which of their commits made which run: each is then said to be
+        of all of them.
+        """
+        ids = [run.id for run in runs]
+        known = [
+            {**origin, "runs": kept}
+            for origin in self.provenance.get("origins") or ()
+            if (kept := {run: origin["runs"][run] for run in ids if run in origin["runs"]})
+        ]
+        named = {run for origin in known for run in origin["runs"]}
+        if not (others := [run for run in ids if run not in named]):
+            return known
+        said = self.provenance
+        each = float(said.get("run_seconds") or 0.0) / max(1, int(said.get("n_runs") or 1))
+        whole = {"made_by": list(said.get("run_commits") or ()),
+                 "hardware": list(said.get("hardware") or ()),
+                 "runs": dict.fromkeys(others, round(each, 1))}  # fmt: skip
+        return [*known, whole]
+
+    def is_outdated(self, run: Run, origin: Mapping[str, Any]) -> bool:
+        """Whether the record says that a run was older than its code, or it is by now."""
+        if run.id in (self.provenance.get("outdated_runs") or ()):
+            return True
+        commits = [origin["commit"]] if origin.get("commit") else _commits(origin["made_by"])
+        edited = origin.get("edited") or {}
+        return any(is_outdated(run.config, {"commit": c, "edited": edited}) for c in commits)
+
+    def seconds(self, places: Container[tuple[str, str | None]]) -> list[dict[str, Any]]:
+        """What runs took, as the record has it: those of these rows and columns, or (None) what a
+        row needs."""
+        listed = self.provenance.get("seconds") or ()
+        return [dict(one) for one in listed if (one["row"], one["column"]) in places]
+
+
+def _commits(versions: Iterable[str]) -> list[str]:
+    return [m[1] for v in versions if (m := re.match("commit ([0-9a-f]{7,64})", v))]
