@@ -148,3 +148,25 @@ def test_an_installed_package_is_never_written_into(project, monkeypatch):
     monkeypatch.setattr("jumpbench.tables.commands.recorded.checkout", lambda: None)
     place = recorded.place_for_record("sgdd/table2", "small")
     assert place == project / "outputs/recorded/sgdd/results/table2.small.json"
+
+
+def test_a_verdict_at_two_scales_is_listed_at_the_larger(project):
+    """And at both where they differ."""
+    for scale in ("small", "paper"):
+        assert main(["table", "toy/coins", f"scale={scale}"]) == 0
+        assert main(["report", "--record", "toy/coins", f"scale={scale}"]) == 0
+    readme = project / "reproduce/toy/README.md"
+    readme.write_text("<!-- results -->\n<!-- /results -->\n")
+    assert main(["report", "--readme"]) == 0
+    lines = readme.read_text().splitlines()
+    (claim,) = [i for i, line in enumerate(lines) if "**" in line]
+    assert lines[claim - 1].startswith("- [Toy](RESULTS.md#coins-paper)")
+    small = project / "reproduce/toy/results/coins.small.json"
+    content = json.loads(small.read_text())
+    for cell in content["cells"]:  # the fair coin is far higher there
+        if cell["row"] == "fair":
+            cell["values"] = [{**value, "value": 9 + value["value"]} for value in cell["values"]]
+            cell["measured"] += 9
+    small.write_text(json.dumps(content))
+    assert main(["report", "--readme"]) == 0
+    assert sum("**" in line for line in readme.read_text().splitlines()) == 2

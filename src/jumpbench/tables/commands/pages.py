@@ -47,14 +47,21 @@ def each_record(slug: str, write: Callable[[Table, str], str]) -> list[str]:
 
 
 def summaries(slug: str) -> str:
-    """A few lines for each recorded table: counts, claims that were judged, and a link."""
+    """A few lines for each recorded table: counts, claims that were judged, and a link.
+
+    A claim that has the same verdict at several scales is listed at the largest of them.
+    """
 
     def one(table: Table, scale: str) -> str:
         view = recorded_view(table, read_record(table.id, scale))
+        scales = recorded_scales(table.id)
+        larger = (read_record(table.id, name) for name in scales[scales.index(scale) + 1 :])
+        views = [recorded_view(table, record) for record in larger]
+        told = {(claim["id"], claim["holds"]) for view in views for claim in view.claims}
         link = f"{RESULTS}#{anchor(table.id, scale)}"
         lines = [f"- [{as_markdown(view.title)}]({link}), {scale}: {summary(view)}."]
         for claim in view.claims:
-            if claim["holds"] is not None:
+            if claim["holds"] is not None and (claim["id"], claim["holds"]) not in told:
                 printed = f" (in print: {claim['in_print']})" if claim.get("in_print") else ""
                 lines.append(f"  - **{state(claim)}**: {as_markdown(claim['text'] + printed)}")
         return "\n".join(lines) + "\n"
