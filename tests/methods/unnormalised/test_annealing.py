@@ -42,6 +42,17 @@ def test_a_budget_of_energies_is_spent_and_not_exceeded(batch):
     assert 0.85e6 < spent <= 1.01e6 and values["powers"] > 20
 
 
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_a_pilot_of_a_few_particles_chooses_the_powers_of_many(way):
+    """Its cost is shared by all, and weights stay unbiased: log Z within four errors of it."""
+    method = particles(pilot=256, **way)
+    method.budget = {"energy_evaluations": 2e6}
+    values = run(method, 4096, 4096)
+    assert 0.9 * 2e6 < values["energy_evaluations"] * 4096 <= 2.02e6
+    assert values["log_z_deviation"] < 4 * values["log_z_error"] < 0.1
+    assert values["energy_tv"] < 3 * values["energy_tv_floor"] / values["ess"] ** 0.5
+
+
 def test_seconds_make_more_powers():
     few, many = (run(particles(seconds=s), 512, 512)["powers"] for s in (None, 0.6))
     assert many > 2 * few
@@ -52,3 +63,5 @@ def test_bad_counts_are_refused():
         run(particles(), 100, 100)
     with pytest.raises(UserError, match="particles, steps and powers >= 1"):
         particles(steps=0)
+    with pytest.raises(UserError, match="pilot=32 must be a system of 64"):
+        particles(pilot=32)

@@ -6,11 +6,13 @@ import torch
 
 from jumpbench.data.numbers import Numbers
 from jumpbench.errors import UserError
+from jumpbench.evaluations.exact_laws import ExactEvaluation
 from jumpbench.evaluations.lattice import TargetEvaluation
 from jumpbench.methods.unnormalised.chains import Chains
 from jumpbench.methods.unnormalised.ground_truth import GroundTruth
 from jumpbench.paths import SAMPLES
 from jumpbench.samplers.clusters.swendsen_wang import SwendsenWang
+from jumpbench.samplers.mcmc.gibbs import SystematicGibbs
 from jumpbench.samplers.mcmc.lattice_metropolis import LatticeMetropolis
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
@@ -155,6 +157,23 @@ def test_a_budget_of_energies_is_spent_and_not_exceeded(ensembles):
         no_burn_in = Chains(Ising(4, 0.3), LatticeMetropolis(), **(arguments | {"burn_in": 0}))
         no_burn_in.budget = method.budget
         run(no_burn_in)
+
+
+@pytest.mark.parametrize("energies, kept", [(6_400, 50), (30_000, 100), (120_000, 100)])
+def test_a_budget_is_kept_state_by_state_and_then_further_apart(energies, kept):
+    """64 chains, two moves of burn-in at a time: half of the budget is kept, 100 of each at most.
+    Errors fall with the states that are kept, down to those of as many exact draws."""
+    arguments = {"burn_in": 2, "spacing": 1, "burn_in_share": 0.5, "most_kept": 100, **SMALL}
+    target = Ising(3, 0.3)
+    method = Chains(target, SystematicGibbs(), evaluation=ExactEvaluation(target), **arguments)
+    method.budget = {"energy_evaluations": 9.0 * energies}
+    logged = run(method)
+    moves = logged["moves_per_chain"]
+    assert logged["n_samples"] == 64 * min(int(moves / 2), 100) and moves % 2 == 0
+    assert abs(logged["n_samples"] / 64 - kept) <= kept / 20
+    assert 0.9 * 9 * energies < logged["energy_evaluations"] * logged["n_samples"] <= 9 * energies
+    assert logged["energy_tv"] < 3 * logged["energy_tv_floor"] * logged["tau"] ** 0.5
+    assert len(method.draw_chains(2048, method.generator("other"))) == 2048
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_the_ladder_is_tuned_in_the_burn_in_alone():
     x, _ = method.go_on(x, 20, rng)
     assert not torch.equal(method._powers, even) and method._powers[-1] == 1
     fixed = method._powers
-    method.collect(x, 4, rng)
+    method.collect(x, 4, 8, rng)
     assert torch.equal(method._powers, fixed)
 
 

@@ -17,9 +17,9 @@ from jumpbench.targets.base import DiscreteTarget
 class AnnealedParticles(TargetSampler):
     """Weighted particles at the end of the path from the uniform law; E[exp(log weight)] = Z.
 
-    A test batch is first annealed at powers chosen by the effective sample size, a pilot. Its
-    powers, refined to as many as the budget has room for at the pilot's pace, are those of the run
-    itself, whose weights are therefore unbiased. The cost counts both. Extras: ``system``, the
+    A part of a test batch is first annealed at powers chosen by the effective sample size, a pilot.
+    Its powers, refined to as many as the budget has room for at the pilot's pace, are those of the
+    run itself, whose weights are therefore unbiased. The cost counts both. Extras: ``system``, the
     number of a particle's system, ``powers``, how many there were, ``resampled``, how often the
     systems were, ``acceptance`` of the moves, ``draw_seconds`` of the run itself.
 
@@ -28,6 +28,7 @@ class AnnealedParticles(TargetSampler):
         kernel: moves the particles at every power.
         particles: of a system; it divides the batch. AIS: any number.
         steps: of the kernel at a power.
+        pilot: particles of the pilot, at most the batch; its pace is that of as many.
         share: of the effective sample size that the pilot keeps from one power to the next.
         resample_below: SMC, see :func:`~jumpbench.samplers.annealed_importance.anneal`; None is
             AIS. The pilot is always resampled.
@@ -46,6 +47,7 @@ class AnnealedParticles(TargetSampler):
         kernel: Kernel,
         particles: int = 128,
         steps: int = 1,
+        pilot: int = 8192,
         share: float = 0.5,
         resample_below: float | None = None,
         powers: int | None = None,
@@ -58,7 +60,9 @@ class AnnealedParticles(TargetSampler):
                 "annealing needs particles, steps and powers >= 1 and seconds >= 0, not "
                 f"{particles}, {steps}, {powers} and {seconds}"
             )
-        self.kernel, self.particles, self.steps = kernel, particles, steps
+        if pilot < particles:
+            raise UserError(f"pilot={pilot} must be a system of {particles} particles at least")
+        self.kernel, self.particles, self.steps, self.pilot = kernel, particles, steps, pilot
         self.share_kept, self.resample_below = share, resample_below
         self.powers, self.seconds = powers, seconds
 
@@ -74,18 +78,20 @@ class AnnealedParticles(TargetSampler):
                 f"{n} samples are no whole number of systems of {self.particles}: choose "
                 "data.n_samples and data.batch_size that method.particles divides"
             )
-        size = (self.target, self.kernel, systems, self.particles, generator)
+        tried = min(systems, self.pilot // self.particles)
         began = time.monotonic()
         pilot = anneal(
-            *size, share=self.share_kept, steps=self.steps,
-            resample_below=self.resample_below or 0.5,
+            self.target, self.kernel, tried, self.particles, generator, share=self.share_kept,
+            steps=self.steps, resample_below=self.resample_below or 0.5,
         )  # fmt: skip
         taken = time.monotonic() - began
-        number = self._room(len(pilot.powers) - 1, taken, n * pilot.cost.energy_evaluations)
+        part = tried / systems
+        number = self._room(len(pilot.powers) - 1, taken, n * pilot.cost.energy_evaluations, part)
         powers = refined(pilot.powers, number)
         began = time.monotonic()
         run = anneal(
-            *size, powers=powers, steps=self.steps, resample_below=self.resample_below
+            self.target, self.kernel, systems, self.particles, generator, powers=powers,
+            steps=self.steps, resample_below=self.resample_below,
         )  # fmt: skip
         seconds = time.monotonic() - began
         ones = torch.ones(systems, self.particles, dtype=torch.float64)
@@ -99,16 +105,16 @@ class AnnealedParticles(TargetSampler):
             extras["resampled"] = run.resampled.cpu()[:, None] * ones
         flat = {name: value.flatten() for name, value in extras.items()}
         return Draws(
-            run.x.flatten(0, 1), run.log_weights.flatten(), pilot.cost + run.cost, flat
+            run.x.flatten(0, 1), run.log_weights.flatten(), pilot.cost.scaled(part) + run.cost, flat
         )  # fmt: skip
 
-    def _room(self, number: int, seconds: float, energies: float) -> int:
-        """Powers that the rest of the budget has room for, after a pilot of ``number`` powers that
-        took ``seconds`` and ``energies``."""
+    def _room(self, number: int, seconds: float, energies: float, part: float) -> int:
+        """Powers that the rest of the budget has room for, after a pilot of ``number`` powers with
+        a ``part`` of the particles that took ``seconds``; all would have asked for ``energies``."""
         shares = [
-            limit / self._count / max(spent, 1e-9) - 1
+            limit / self._count / max(spent, 1e-9) - part
             for limit, spent in (
-                (self.seconds, seconds),
+                (self.seconds, seconds / part),
                 (self.budget.get("energy_evaluations"), energies),
             )
             if limit

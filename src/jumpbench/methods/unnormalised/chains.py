@@ -16,6 +16,9 @@ from jumpbench.seeding import make_generator
 from jumpbench.targets.base import DiscreteTarget, check_target, random_states
 from jumpbench.targets.lattice import LatticeTarget
 
+LEAST_KEPT = 4
+"""Configurations of a chain that the diagnostics need."""
+
 
 class Chains(TargetSampler):
     """Parallel Markov chains, run in the test stage; one test batch is one ensemble of chains.
@@ -42,6 +45,9 @@ class Chains(TargetSampler):
         seconds: a budget; the burn-in is repeated until it has taken so long.
         burn_in_share: of a budget; below 1 the rest is for the kept draws, whose spacing follows
             from how far the burn-in came.
+        most_kept: with such a share, configurations kept of each chain in the test stage: all that
+            the rest of the budget has moves for, up to so many, then further apart. A test batch
+            thus has more samples, or fewer, than numbers. None: ``collections``.
         kwargs: of :class:`TargetSampler`.
 
     Raises:
@@ -57,10 +63,11 @@ class Chains(TargetSampler):
         spacing: int = 128,
         seconds: float | None = None,
         burn_in_share: float = 1.0,
+        most_kept: int | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(target, **kwargs)
-        if collections < 4 or burn_in < 0 or spacing < 1 or (seconds or 0) < 0:
+        if collections < LEAST_KEPT or burn_in < 0 or spacing < 1 or (seconds or 0) < 0:
             raise UserError(
                 "chains need collections >= 4, burn_in >= 0, spacing >= 1 and seconds >= 0, not "
                 f"{collections}, {burn_in}, {spacing} and {seconds}"
@@ -69,8 +76,13 @@ class Chains(TargetSampler):
             raise UserError("chains with a budget of seconds repeat the burn-in: set burn_in >= 1")
         if not 0 < burn_in_share <= 1:
             raise UserError(f"burn_in_share must be in (0, 1], not {burn_in_share}")
+        if most_kept is not None and (most_kept < LEAST_KEPT or burn_in_share == 1):
+            raise UserError(
+                f"most_kept={most_kept} must be at least {LEAST_KEPT}, with burn_in_share below 1"
+            )
         self.kernel = kernel
         self.burn_in_share = burn_in_share
+        self.most_kept = most_kept
         self.collections = collections
         self.burn_in = burn_in
         self.spacing = spacing
@@ -96,8 +108,17 @@ class Chains(TargetSampler):
         check_target(self.target, x)
         return x.to(torch.uint8)
 
+    def draw(self, batch: Any, generator: torch.Generator) -> Draws:
+        if self.most_kept is None:
+            return super().draw(batch, generator)
+        return self._run(len(batch), generator, self.most_kept)
+
     def draw_chains(self, n: int, generator: torch.Generator) -> Draws:
         """``n`` samples of one ensemble of chains."""
+        return self._run(n, generator)
+
+    def _run(self, n: int, generator: torch.Generator, most: int | None = None) -> Draws:
+        """One ensemble of as many chains as ``n`` samples need; ``most`` kept of each."""
         n = self.chains_of(n)
         limit = self.budget.get("energy_evaluations")
         if limit is not None and not self.burn_in:
@@ -110,13 +131,14 @@ class Chains(TargetSampler):
             moves += self.burn_in
             if not self.burn_in:
                 break
-        spacing = self.spacing
+        spacing, kept = self.spacing, self.collections
         if self.burn_in_share < 1 and (limit is not None or self.seconds):
-            rest = moves * (1 / self.burn_in_share - 1)
-            spacing = max(1, int(rest / self.collections))
+            rest = int(moves * (1 / self.burn_in_share - 1))
+            kept = min(max(rest, LEAST_KEPT), most) if most else kept
+            spacing = max(1, rest // kept)
         collecting = time.monotonic()
-        _, samples, spent = self.collect(x, spacing, generator)
-        moves += self.collections * spacing
+        _, samples, spent = self.collect(x, spacing, kept, generator)
+        moves += kept * spacing
         values = {"moves_per_chain": float(moves), "draw_seconds": time.monotonic() - collecting}
         return self.ensemble(samples, cost + spent, values | self.observed())
 
@@ -150,25 +172,25 @@ class Chains(TargetSampler):
         return self._start
 
     def collect(
-        self, x: Tensor, spacing: int, generator: torch.Generator
+        self, x: Tensor, spacing: int, kept: int, generator: torch.Generator
     ) -> tuple[Tensor, Tensor, Cost]:
-        """The last states, the kept ones (B, collections, D), and the cost per chain."""
+        """The last states, the ``kept`` ones (B, kept, D), and the cost per chain."""
         samples, cost = [], Cost()
-        for _ in range(self.collections):
+        for _ in range(kept):
             x, spent = self.go_on(x, spacing, generator)
             cost += spent
             samples.append(self.kept(x))
         return x, torch.stack(samples, 1), cost
 
     def ensemble(self, chains: Tensor, cost: Cost, values: dict[str, float]) -> Draws:
-        """Draws of one ensemble (B, collections, D); a chain's samples share its cost."""
+        """Draws of one ensemble (B, kept, D); a chain's samples share its cost."""
         samples = chains.flatten(0, 1)
         values = values | diagnostics(self.target, chains)
         extras = {
             name: torch.full((len(samples),), value, dtype=torch.float64)
             for name, value in values.items()
         }
-        return Draws(samples.long(), cost=cost.scaled(1 / self.collections), extras=extras)
+        return Draws(samples.long(), cost=cost.scaled(1 / chains.shape[1]), extras=extras)
 
 
 def summaries(target: DiscreteTarget, x: Tensor) -> Tensor:

@@ -79,7 +79,7 @@ class GroundTruth(Chains):
         moves = self.burn_in
         for rounds in range(1, self.max_rounds + 1):
             spacing = self.spacing * 2 ** (rounds - 1)
-            x, samples, spent = self.collect(x, spacing, generator)
+            x, samples, spent = self.collect(x, spacing, self.collections, generator)
             cost += spent
             moves += self.collections * spacing
             now = diagnostics(self.target, samples)

@@ -75,10 +75,10 @@ class TemperedChains(Chains):
         return super()._start_cost(x).scaled(self.replicas)
 
     def collect(
-        self, x: Tensor, spacing: int, generator: torch.Generator
+        self, x: Tensor, spacing: int, kept: int, generator: torch.Generator
     ) -> tuple[Tensor, Tensor, Cost]:
         self._collecting = True
-        return super().collect(x, spacing, generator)
+        return super().collect(x, spacing, kept, generator)
 
     def observed(self) -> dict[str, float]:
         rates = self._swaps / self._rounds
