@@ -48,8 +48,11 @@ def test_a_problem_has_its_budgets_and_curves_have_the_finished_cells(table, cel
     assert list(first.curves) == ["Gibbs", "DASBS"] and list(second.curves) == ["UDNS"]
     points = [(p.spent, p.error, p.spread) for p in first.curves["Gibbs"]]
     assert points == [(5.2, 0.2, 0.05), (20.5, 0.1, 0.3)]
-    assert first.curves["DASBS"][0].spread == 0 and first.floor == pytest.approx(0.03)
+    assert first.curves["DASBS"][0].spread == 0 and first.floors == pytest.approx([0.03])
     assert raced(table, cells[:2], "energy_tv", "seconds") == []
+    fewer = [dataclasses.replace(c, perfect=0.1) if c.row == "DASBS" else c for c in cells]
+    first, second = raced(table, fewer, "energy_tv", "seconds")
+    assert list(first.floors) == [0.03, 0.1] and list(second.floors) == [0.03]
 
 
 def test_the_figure_has_a_panel_a_problem_with_bars_and_the_floor(table, cells):
@@ -80,7 +83,7 @@ def test_the_page_draws_them_itself(table, cells, tmp_path, monkeypatch):
     assert charts[0]["lines"][1] == {
         "row": "DASBS", "points": [[7.0, 0.4, "machine 0, 5 s", None, 0.0]]
     }  # fmt: skip
-    assert charts[0]["floor"] == 0.03 and charts[0]["x"] == "seconds of the run"
+    assert charts[0]["floors"] == [0.03] and charts[0]["x"] == "seconds of the run"
     html = to_html(View(table, "medium", cells), [tmp_path / "seconds.png"])
     (content,) = re.findall(r'<script type="application/json">(.*?)</script>', html)
     assert json.loads(content)["races"] == charts and "data:image/png" not in html

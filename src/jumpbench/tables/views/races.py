@@ -14,6 +14,8 @@ from jumpbench.tables.views.wording import title
 TARGET = f"{__name__}.races"
 """How a table file calls the figure."""
 FLOOR = "exact draws"
+ALIKE = 1.2
+"""Floors that differ by less are one line."""
 _ACROSS = 3
 
 
@@ -29,11 +31,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Race:
-    """One problem: curves by row, and what exact draws score."""
+    """One problem: curves by row, and what exact draws score, the most and the fewest that some
+    sampler is judged by; once where these are equally many."""
 
     problem: str
     curves: Mapping[str, Sequence[Point]]
-    floor: float | None
+    floors: Sequence[float]
 
 
 def problems(table: Table) -> dict[str, list[str]]:
@@ -59,7 +62,9 @@ def raced(table: Table, cells: Sequence[Cell], metric: str, spent: str) -> list[
                 curves[row.name] = ordered
         at = [c.perfect for c in cells if c.column in columns and c.metric == metric and c.perfect]
         if curves:
-            result.append(Race(problem, curves, fmean(at) if at else None))
+            ends = [min(at), max(at)] if at else []
+            alike = ends and ends[1] <= ALIKE * ends[0]
+            result.append(Race(problem, curves, [fmean(ends)] if alike else ends))
     return result
 
 
@@ -74,8 +79,8 @@ def _points(
 
 
 def races(filled: Filled, metric: str, spent: str) -> Any:
-    """Curves of one metric over another, with the standard deviation over seeds; the dotted line
-    is what exact draws score. Learned samplers, which have a break-even, are drawn solid."""
+    """Curves of one metric over another, with the standard deviation over seeds; dotted lines
+    are what exact draws score. Learned samplers, which have a break-even, are drawn solid."""
     import matplotlib.pyplot as plt
     from matplotlib import colormaps
     from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
@@ -101,8 +106,8 @@ def races(filled: Filled, metric: str, spent: str) -> Any:
                 ms=3.5, lw=1.1, capsize=1.5, elinewidth=0.7, color=colours[row],
                 ls="-" if row in learned else "--", label=filled.row_head(row),
             )  # fmt: skip
-        if race.floor:
-            axis.axhline(race.floor, color="0.3", ls=":", lw=1, label=FLOOR)
+        for floor in race.floors:
+            axis.axhline(floor, color="0.3", ls=":", lw=1, label=FLOOR)
         axis.set(xscale="log", yscale="log", title=race.problem)
         axis.title.set_fontsize(9)
         axis.tick_params(labelsize=7)
@@ -163,6 +168,6 @@ def for_the_page(table: Table, cells: Sequence[Cell], heads: Heads) -> list[dict
             ]  # fmt: skip
             charts.append({
                 "name": f"{race.problem}: {title(table.metrics[metric])}", "lines": lines,
-                "x": title(table.metrics[spent]), "floor": race.floor and short(race.floor),
+                "x": title(table.metrics[spent]), "floors": list(map(short, race.floors)),
             })  # fmt: skip
     return charts

@@ -88,12 +88,12 @@ function jump() {  // to a cell, if that is what the address names
 const colour = (i, n) => `hsl(${360 * i / n} 60% ${[45, 60][i % 2]}%)`;
 
 // lines: {row, points: [[x, y, what x is called, the paper's number, error], ...]}
-// race: both axes are logarithmic, and a line stands at its floor
+// race: both axes are logarithmic, and lines stand at its floors
 function chart(place, lines, x, name, bars, race) {
   const W = 640, H = 230, L = 56, B = 24, T = 8, n = lines.length;
   const ys = lines.flatMap(l => l.points.flatMap(p => [p[1], p[3] ?? NaN])).filter(isFinite);
   const xs = lines.flatMap(l => l.points.flatMap(p => bars ? [p[0] - .5, p[0] + .5] : [p[0]]));
-  if (race?.floor) ys.push(race.floor);
+  if (race) ys.push(...race.floors);
   const log = race || Math.min(...ys) > 0 && Math.max(...ys) > 20 * Math.min(...ys), f = log ? Math.log : y => y;
   const g = race ? Math.log : v => v;
   if (bars && !log) ys.push(0);
@@ -116,7 +116,7 @@ function chart(place, lines, x, name, bars, race) {
     draw("text", {x: L - 5, y: y + 4, "text-anchor": "end"}, +value.toPrecision(3));
   }
   const [first, last] = [lines[0].points[0], lines[0].points.at(-1)];
-  if (race?.floor) draw("path", {d: `M${L},${py(race.floor)}H${W - 8}`, class: "floor"});
+  for (const floor of race?.floors ?? []) draw("path", {d: `M${L},${py(floor)}H${W - 8}`, class: "floor"});
   for (const k of race ? [0, .25, .5, .75, 1] : [])
     draw("text", {x: L + k * (W - L - 8), y: H - 6, "text-anchor": ["start", "middle", "end"][Math.ceil(k) + (k === 1)]},
       +Math.exp(x0 + k * (x1 - x0)).toPrecision(2));
