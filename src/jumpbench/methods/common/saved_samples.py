@@ -19,22 +19,27 @@ class SavedSamples(Method):
 
     Args:
         folder: of the finished run.
+        whole: the one batch gives all samples of the run, however many these are.
         options: of :class:`~jumpbench.methods.common.base.Method`.
 
     Raises:
-        UserError: the run has fewer samples.
+        UserError: the run has fewer samples; several batches of a whole run.
     """
 
     keep_samples = False
 
-    def __init__(self, folder: str | Path, **options: Any) -> None:
+    def __init__(self, folder: str | Path, whole: bool = False, **options: Any) -> None:
         super().__init__(**options)
-        self.folder = folder
+        self.folder, self.whole = folder, whole
         self._saved: dict[str, Any] = {}
 
     def draw(self, batch: Tensor, generator: torch.Generator) -> Draws:
         self._saved = self._saved or load_artifacts(self.folder)
         weights, chosen = self._saved.get("log_weights"), batch.cpu()
+        if self.whole:
+            if self._count > 1:
+                raise UserError("all samples of a run are one batch: set data.batch_size")
+            chosen = torch.arange(len(self._saved["samples"]))
         samples = numbered(self._saved["samples"], chosen, self.folder)
         extras = {
             name: torch.full((len(chosen),), float(value), dtype=torch.float64)

@@ -20,12 +20,13 @@ _REFERENCE = ("leaderboard/tempering", (
     ALONE, "name=reference", "data.n_samples=4096", "data.batch_size=4096",
     "++method.collections=256", "++method.replicas=16",
 ))  # fmt: skip
-"""16 ladders of 16 powers, 256 states of each."""
+"""16 ladders of 16 powers, 512 states of each at most."""
 _JUDGED = (
     "method._target_=jumpbench.methods.common.saved_samples.SavedSamples",
     "+method.folder=${needs.samples.folder}",
+    "+method.whole=true",
     *(f"~method.{key}" for key in (
-        "target", "kernel", "burn_in", "spacing", "burn_in_share", "seconds")),
+        "target", "kernel", "burn_in", "spacing", "burn_in_share", "most_kept", "seconds")),
     "evaluation._target_=jumpbench.evaluations.reference.ReferenceEvaluation",
     "+evaluation.reference=${needs.reference.folder}",
 )  # fmt: skip
