@@ -1,0 +1,89 @@
+"""Commands that make runs."""
+
+import sys
+from dataclasses import replace
+
+from jumpbench.cli import arguments
+from jumpbench.cli.commandline import Call
+from jumpbench.errors import UserError, printable
+
+
+def table(call: Call) -> int:
+    tables = arguments.tables(call)
+    from jumpbench.tables.commands.preview import announcement
+    from jumpbench.tables.commands.reproduction import reproduce
+
+    selection, fresh = arguments.selection(call), arguments.fresh(call)
+    recorded, notes = arguments.flag(call, "recorded"), arguments.flag(call, "notes")
+    if fresh and recorded:
+        raise UserError("fresh= makes runs again and recorded= makes none that is known; give one")
+    launcher = arguments.launcher(call)
+    if len(tables) == 1:
+        return 0 if reproduce(tables[0], selection, launcher, fresh, notes, recorded) else 1
+    print(announcement(tables, selection), file=sys.stderr, flush=True)
+    done = []
+    for table in tables:
+        try:
+            done.append(reproduce(table, selection, launcher, fresh, notes, recorded))
+        except UserError as error:  # one of many does not stop the others
+            print(f"error: {table}: {printable(str(error))}", file=sys.stderr)
+            done.append(False)
+    return 0 if all(done) else 1
+
+
+def run(call: Call) -> int:
+    scales = [o for o in call.overrides if o.startswith("scale=") and "/" not in o]
+    if scales:  # scale=PAPER/METHOD/SCALE is one of conf/scale
+        raise UserError(f"a run has no scale; use jumpbench table SLUG/TABLE {scales[0]}")
+    if "experiment" not in call.keys:
+        raise UserError("which run? give experiment=SLUG/NAME and any key=value")
+    from jumpbench.tables.commands.single import make_runs
+
+    keys = call.keys
+    done = make_runs(
+        keys["experiment"], call.overrides, keys.get("seeds"), arguments.launcher(call),
+        arguments.fresh(call),
+    )  # fmt: skip
+    return 0 if done else 1
+
+
+def sweep(call: Call) -> int:
+    if "experiment" not in call.keys:
+        raise UserError("which runs? give experiment=SLUG/NAME and key=value,value")
+    from jumpbench.tables.commands.sweep import sweep
+
+    keys = call.keys
+    done = sweep(
+        keys["experiment"], call.overrides, keys.get("metric"), keys.get("seeds"),
+        arguments.launcher(call), arguments.fresh(call),
+    )  # fmt: skip
+    return 0 if done else 1
+
+
+def compare(call: Call) -> int:
+    from jumpbench.tables.commands.compare import compare
+
+    keys = call.keys
+    if "budget" not in keys:
+        raise UserError("how long? give budget=60, the seconds of every sampler")
+    done = compare(
+        call.overrides, keys["budget"], keys.get("reference"), keys.get("seeds"),
+        keys.get("rows"), arguments.launcher(call),
+    )  # fmt: skip
+    return 0 if done else 1
+
+
+def check(call: Call) -> int:
+    if len(call.names) != 1:
+        raise UserError("which sampler? give one: jumpbench check mine.MySampler")
+    from jumpbench.tables.commands.check import check
+
+    return 0 if check(call.names[0], call.overrides) else 1
+
+
+def gpu(call: Call) -> int:
+    tables = arguments.tables(call if call.names else replace(call, names=["all"]))
+    from jumpbench.tables.commands.gpu_check import check_gpu
+
+    keys = call.keys
+    return 0 if check_gpu(tables, keys.get("device", "cuda"), keys.get("scale", "paper")) else 1
