@@ -13,7 +13,7 @@ from jumpbench.tables.commands.recorded import read_record, recorded_scales, rec
 from jumpbench.tables.judging.cells import Cell, Value
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import Heads, Metric
-from jumpbench.tables.views import console
+from jumpbench.tables.views import console, layout
 from jumpbench.tables.views.layout import View, blocks, cell_text, number
 from jumpbench.tables.views.panels import panels
 from jumpbench.tables.views.render import runs_csv, to_csv, to_html, to_json, to_latex, to_markdown
@@ -306,3 +306,9 @@ def test_latex_of_every_record_compiles_without_overfull_boxes(tmp_path):
     assert done.returncode == 0, done.stdout[-2000:]
     log = (tmp_path / "all.log").read_text(errors="replace")
     assert "Overfull" not in log and "Missing character" not in log and "too large" not in log
+
+
+def test_floors_of_unlike_numbers_of_samples_are_both_shown():
+    assert layout._span([0.0073, 0.0291, 0.0075], 4) == "0.0073 to 0.0291"
+    assert layout._span([0.010, 0.012], 3) == "0.011"
+    assert layout._span([], 3) == "" and layout._span([0.0, 0.2], 1) == "0.1"

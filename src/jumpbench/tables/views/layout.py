@@ -11,6 +11,8 @@ from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.comparisons import ROUNDING
 from jumpbench.tables.language.types import Metric, Scale, Table
 
+ALIKE = 1.5
+"""What perfect methods would score is told apart where it differs by this factor."""
 MARKS = {"match": "≈", "better": "▲", "worse": "▼"}
 ABSENT = {"missing": "not run", "failed": "failed", "data-missing": "data missing", "cited": "–"}
 
@@ -232,12 +234,17 @@ def blocks(view: View) -> list[Block]:
                     )
                     for row in rows
                 ),
-                tuple(number(fmean(p), metric.digits) if p else "" for p in perfect)
-                if any(perfect)
-                else None,
+                tuple(_span(p, metric.digits) for p in perfect) if any(perfect) else None,
             )
         )
     return result
+
+
+def _span(perfect: Sequence[float], digits: int) -> str:
+    """Their mean; the least and the largest where rows are judged by unlike numbers of samples."""
+    if perfect and max(perfect) > ALIKE * min(perfect) > 0:
+        return f"{number(min(perfect), digits)} to {number(max(perfect), digits)}"
+    return number(fmean(perfect), digits) if perfect else ""
 
 
 def best_rows(column: Sequence[Cell], metric: Metric) -> set[str]:

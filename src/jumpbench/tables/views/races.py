@@ -9,13 +9,12 @@ from typing import Any
 from jumpbench.tables.judging.cells import Cell, by_place
 from jumpbench.tables.language.types import Heads, Table
 from jumpbench.tables.views.figures import Filled, entries
+from jumpbench.tables.views.layout import ALIKE
 from jumpbench.tables.views.wording import title
 
 TARGET = f"{__name__}.races"
 """How a table file calls the figure."""
 FLOOR = "exact draws"
-ALIKE = 1.2
-"""Floors that differ by less are one line."""
 _ACROSS = 3
 
 
