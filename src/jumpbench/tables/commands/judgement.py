@@ -18,9 +18,9 @@ MOST_RHAT, FEWEST_TRIPS = 1.01, 10
 ALONE = "evaluation._target_=jumpbench.evaluations.own_numbers.OwnNumbersEvaluation"
 _REFERENCE = ("leaderboard/tempering", (
     ALONE, "name=reference", "data.n_samples=4096", "data.batch_size=4096",
-    "++method.collections=256", "++method.replicas=16",
+    "++method.collections=256", "++method.replicas=16", "method.most_kept=null",
 ))  # fmt: skip
-"""16 ladders of 16 powers, 512 states of each at most."""
+"""16 ladders of 16 powers, 256 states of each."""
 _JUDGED = (
     "method._target_=jumpbench.methods.common.saved_samples.SavedSamples",
     "+method.folder=${needs.samples.folder}",
