@@ -10,8 +10,10 @@ from jumpbench.cli.main import main
 from jumpbench.data.catalog import datasets
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.tables.commands.model_cards import export
+from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.gate import construct
-from jumpbench.tables.planning.models import models, put
+from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.models import models, put, start
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
 
@@ -133,6 +135,14 @@ def test_a_run_starts_from_a_model_in_place_of_the_run_that_it_needs(started):
     assert found.keys() == expected.keys()
     for name, value in found.items():
         assert torch.equal(value, expected[name].float()), name
+
+
+@pytest.mark.parametrize("table", ["figure3", "figure4", "figure5", "table6"])
+def test_figures_of_digits_start_from_the_prior_of_the_suite(table):
+    grid = build(load(f"sgdd/{table}"), Selection("medium", seeds="1"))
+    named = start(PRIOR)
+    for run in (run for cell in grid for run in cell.runs):
+        assert "prior" not in run.needs and run.config["needs"]["prior"] == named
 
 
 def test_a_model_that_is_another_one_now_is_refused(started, walk):
