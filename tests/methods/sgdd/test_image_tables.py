@@ -11,6 +11,7 @@ from lightning import Trainer
 from jumpbench.evaluations import decoded_images
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.models import load_model
 
 FACTS = yaml.safe_load((Path(__file__).parents[2] / "facts" / "sgdd.yaml").read_text())
 
@@ -46,18 +47,27 @@ def test_figure5_and_table6_share_their_runs(scale):
         assert one.hash == other.hash
 
 
-@pytest.mark.parametrize("scale", ["small", "medium", "paper"])
+TRAINED = [("table4", "SGDD", "XOR"), ("table9", "SMC", "MSID"), ("figure6", "SGDD", "gamma=2")]
+STARTED = [
+    ("table6", "SGDD-1k", "Runtime"),
+    ("figure3", "SGDD", "a 9"),
+    ("figure4", "annealed", "k = 50"),
+]
+
+
+def priors(places, scale):
+    return {runs(*place, scale)[0].needs["prior"].hash for place in places}
+
+
+@pytest.mark.parametrize("scale", ["small", "paper"])
 def test_binary_digits_have_one_prior(scale):
-    places = [
-        ("table4", "SGDD", "XOR"),
-        ("table6", "SGDD-1k", "Runtime"),
-        ("table9", "SMC", "MSID"),
-        ("figure3", "SGDD", "a 9"),
-        ("figure4", "annealed", "k = 50"),
-        ("figure6", "SGDD", "gamma=2"),
-    ]
-    priors = {runs(*place, scale)[0].needs["prior"].hash for place in places}
-    assert len(priors) == 1
+    assert len(priors([*TRAINED, *STARTED], scale)) == 1
+
+
+def test_binary_digits_of_medium_have_one_prior_from_its_run_or_from_its_model():
+    """See test_models for the tables that start from the model."""
+    (trained,) = priors(TRAINED, "medium")
+    assert load_model("sgdd/mnist-32").card["trained"]["run"].endswith(f"-{trained}")
 
 
 def test_guide_and_judge_of_table9_are_two():
