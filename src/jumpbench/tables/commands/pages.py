@@ -47,23 +47,29 @@ def each_record(slug: str, write: Callable[[Table, str], str]) -> list[str]:
 
 
 def summaries(slug: str) -> str:
-    """A few lines for each recorded table: counts, claims that were judged, and a link.
-
-    A claim that has the same verdict at several scales is listed at the largest of them.
+    """A few lines for each recorded table: its scales with counts and links, the largest first,
+    and claims that were judged, each verdict once, at the largest scale that has it.
     """
 
     def one(table: Table, scale: str) -> str:
-        view = recorded_view(table, read_record(table.id, scale))
         scales = recorded_scales(table.id)
-        larger = (read_record(table.id, name) for name in scales[scales.index(scale) + 1 :])
-        views = [recorded_view(table, record) for record in larger]
-        told = {(claim["id"], claim["holds"]) for view in views for claim in view.claims}
-        link = f"{RESULTS}#{anchor(table.id, scale)}"
-        lines = [f"- [{as_markdown(view.title)}]({link}), {scale}: {summary(view)}."]
-        for claim in view.claims:
-            if claim["holds"] is not None and (claim["id"], claim["holds"]) not in told:
+        if scale != scales[-1]:
+            return ""  # told with the largest
+        views = {s: recorded_view(table, read_record(table.id, s)) for s in reversed(scales)}
+        links = {s: f"{RESULTS}#{anchor(table.id, s)}" for s in views}
+        smaller = [f"; [{s}]({links[s]}): {summary(views[s])}" for s in views if s != scale]
+        title = as_markdown(views[scale].title)
+        head = f"- [{title}]({links[scale]}), {scale}: {summary(views[scale])}"
+        lines, told = [f"{head}{''.join(smaller)}."], set()
+        for name, view in views.items():
+            where = "" if name == scale else f", {name}"
+            for claim in view.claims:
+                if claim["holds"] is None or (claim["id"], claim["holds"]) in told:
+                    continue
+                told.add((claim["id"], claim["holds"]))
                 printed = f" (in print: {claim['in_print']})" if claim.get("in_print") else ""
-                lines.append(f"  - **{state(claim)}**: {as_markdown(claim['text'] + printed)}")
+                words = as_markdown(claim["text"] + printed)
+                lines.append(f"  - **{state(claim)}**{where}: {words}")
         return "\n".join(lines) + "\n"
 
     return "".join(each_record(slug, one))
