@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from jumpbench.errors import UserError
@@ -47,32 +47,29 @@ def each_record(slug: str, write: Callable[[Table, str], str]) -> list[str]:
 
 
 def summaries(slug: str) -> str:
-    """A few lines for each recorded table: its scales with counts and links, the largest first,
-    and claims that were judged, each verdict once, at the largest scale that has it.
-    """
+    """A few lines for each recorded table, see :func:`_summary`."""
+    recorded = {name: recorded_scales(name) for name in tables_of_the_pages(slug)}
+    return "".join(_summary(load(name), scales) for name, scales in recorded.items() if scales)
 
-    def one(table: Table, scale: str) -> str:
-        scales = recorded_scales(table.id)
-        if scale != scales[-1]:
-            return ""  # told with the largest
-        views = {s: recorded_view(table, read_record(table.id, s)) for s in reversed(scales)}
-        links = {s: f"{RESULTS}#{anchor(table.id, s)}" for s in views}
-        smaller = [f"; [{s}]({links[s]}): {summary(views[s])}" for s in views if s != scale]
-        title = as_markdown(views[scale].title)
-        head = f"- [{title}]({links[scale]}), {scale}: {summary(views[scale])}"
-        lines, told = [f"{head}{''.join(smaller)}."], set()
-        for name, view in views.items():
-            where = "" if name == scale else f", {name}"
-            for claim in view.claims:
-                if claim["holds"] is None or (claim["id"], claim["holds"]) in told:
-                    continue
-                told.add((claim["id"], claim["holds"]))
-                printed = f" (in print: {claim['in_print']})" if claim.get("in_print") else ""
-                words = as_markdown(claim["text"] + printed)
-                lines.append(f"  - **{state(claim)}**{where}: {words}")
-        return "\n".join(lines) + "\n"
 
-    return "".join(each_record(slug, one))
+def _summary(table: Table, scales: Sequence[str]) -> str:
+    """Counts and links of its scales, the largest first, and claims that were judged: each
+    verdict once, at the largest scale that has it."""
+    views = {s: recorded_view(table, read_record(table.id, s)) for s in reversed(scales)}
+    links = {s: f"({RESULTS}#{anchor(table.id, s)})" for s in views}
+    largest, *smaller = views
+    parts = [f"[{as_markdown(views[largest].title)}]{links[largest]}, {largest}"]
+    parts += [f"[{s}]{links[s]}" for s in smaller]
+    told = [f"{part}: {summary(view)}" for part, view in zip(parts, views.values(), strict=True)]
+    verdicts: dict[tuple[str, bool], str] = {}
+    for scale, view in views.items():
+        where = "" if scale == largest else f", {scale}"
+        for claim in (claim for claim in view.claims if claim["holds"] is not None):
+            printed = f" (in print: {claim['in_print']})" if claim.get("in_print") else ""
+            words = as_markdown(claim["text"] + printed)
+            line = f"  - **{state(claim)}**{where}: {words}\n"
+            verdicts.setdefault((claim["id"], claim["holds"]), line)
+    return f"- {'; '.join(told)}.\n{''.join(verdicts.values())}"
 
 
 def table_list(folder: Path) -> str:
