@@ -16,6 +16,8 @@ TARGET = f"{__name__}.races"
 """How a table file calls the figure."""
 FLOOR = "exact draws"
 _ACROSS = 3
+_CROWDED = 5e3
+"""An axis whose ends are this many times apart has marks at powers of ten alone."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,9 @@ def races(filled: Filled, metric: str, spent: str) -> Any:
         axis.title.set_fontsize(9)
         axis.tick_params(labelsize=7)
         for scale in (axis.xaxis, axis.yaxis):
-            scale.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
+            low, end = scale.get_view_interval()
+            between = (1, 2, 5) if end < _CROWDED * low else (1,)
+            scale.set_major_locator(LogLocator(subs=between, numticks=12))
             scale.set_major_formatter(FormatStrFormatter("%g"))
             scale.set_minor_formatter(NullFormatter())
         axis.grid(alpha=0.3)
