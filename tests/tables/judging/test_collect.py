@@ -39,6 +39,24 @@ def test_cells_are_means_over_the_seeds_that_are_there(table):
     assert Cell.from_json(json.loads(json.dumps(cell.as_json())), "here") == cell
 
 
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [({"spin": [1, 0.5]}, [2.0, 1.0]), ({}, None), ({"spin": [1, "nan"]}, None), ([1], None)],
+)
+def test_numbers_of_samples_are_read_and_survive_a_record(table, kept, expected):
+    metric = dataclasses.replace(table.metrics["mean"], by_sample="spin", factor=2.0)
+    grid = build(table, Selection("smoke", rows="fair", columns="small n"))
+    entry = dataclasses.replace(grid[0], metric=metric)
+    (run,) = entry.runs
+    run.folder.mkdir(parents=True)
+    content = {"metrics": {"mean": 0.75, "n_samples": 2.0}, "seed": run.seed, "by_sample": kept}
+    (run.folder / "metrics.json").write_text(json.dumps(content))
+    (cell,) = collect(table, [entry], Records(), "smoke")
+    assert cell.values[0].by_sample == expected and cell.measured == 1.5
+    assert Cell.from_json(json.loads(json.dumps(cell.as_json())), "here") == cell
+    assert ("by_sample" in cell.as_json()["values"][0]) == (expected is not None)
+
+
 @pytest.mark.parametrize("last", [None, "nan", "inf", 0.7])
 def test_a_cell_without_all_its_seeds_is_partial_and_gets_no_verdict(table, last):
     grid = build(table, Selection("paper", rows="fair", columns="small n"))

@@ -15,10 +15,9 @@ from jumpbench.tables.judging.comparisons import (
     Estimate,
     holm,
     quantile,
-    saturated_spread,
-    seed_spread,
     two_sided_level,
 )
+from jumpbench.tables.judging.spreads import Samples, samples_of, saturated_spread, seed_spread
 from jumpbench.tables.language.types import Metric
 
 
@@ -202,28 +201,67 @@ def test_replicates_that_a_scale_names_decide_at_one_seed():
     a, b = (common + rng.normal(size=(2000, 2, 50))).transpose(1, 0, 2)
     wrong = 0
     for x, y in zip(a, b, strict=True):  # no difference in truth
-        estimates = [of_seeds([z.mean()], over_samples=z.std(ddof=1) / 50**0.5) for z in (x, y)]
+        errors = [Samples(z.std(ddof=1) / 50**0.5) for z in (x, y)]
+        estimates = [of_seeds([z.mean()], samples=e) for z, e in zip((x, y), errors, strict=True)]
         p = difference(*estimates).p_value()
         assert p is not None
         wrong += p < 0.0455
     assert wrong / 2000 < 0.0455
-    one, bare = of_seeds([0.1], over_samples=0.1), of_seeds([0.9])
-    assert difference(one, of_seeds([0.9], over_samples=0.1)).t() == pytest.approx(0.8 / 0.02**0.5)
+    tenth = Samples(0.1)
+    one, bare = of_seeds([0.1], samples=tenth), of_seeds([0.9])
+    assert difference(one, of_seeds([0.9], samples=tenth)).t() == pytest.approx(0.8 / 0.02**0.5)
     assert difference(one, bare).t() is None  # of one of them nothing is known
-    seeds = [of_seeds(z, over_samples=9.0) for z in ([0.1, 0.2], [0.9, 1.1])]
+    seeds = [of_seeds(z, samples=Samples(9.0)) for z in ([0.1, 0.2], [0.9, 1.1])]
     assert difference(*seeds).error() == (pytest.approx(stdev([0.8, 0.9]) / 2**0.5), 1)
+
+
+def of_images(values, step=0.0):
+    """One run whose numbers of single images are known, with the error of their mean."""
+    error = np.std(values, ddof=1) / len(values) ** 0.5
+    return of_seeds([np.mean(values)], samples=Samples(float(error), tuple(values), step))
+
+
+def test_replicates_are_paired_where_every_cell_has_their_numbers():
+    """Student's paired t; without the numbers of one side, a z-test of two means."""
+    rng = np.random.default_rng(1)
+    a = rng.normal(20, 3, size=10)
+    b = a + rng.normal(0.5, 0.3, size=10)
+    paired = difference(of_images(a), of_images(b))
+    expected = stats.ttest_rel(b, a)
+    assert paired.t() == pytest.approx(expected.statistic)
+    assert paired.p_value() == pytest.approx(expected.pvalue) and paired.error()[1] == 9
+    bare = of_seeds([b.mean()], samples=Samples(float(b.std(ddof=1) / 10**0.5)))
+    error = math.hypot(a.std(ddof=1), b.std(ddof=1)) / 10**0.5
+    assert difference(of_images(a), bare).error() == (pytest.approx(error), math.inf)
+    assert difference(of_images(a), of_images(b[:9])).error()[1] == math.inf  # other images
+    below = Contrast(((1.0, Estimate(21.0, 0.0)), (-1.0, of_images(a))), 0.0, "a < 21")
+    assert below.t() == pytest.approx(stats.ttest_1samp(21 - a, 0).statistic)
+
+
+def test_equal_replicates_may_hide_one_that_is_a_step_away():
+    """24 samples without a wrong pixel: the error is that of a share with one hit and one miss."""
+    one = Estimate(1.0, 0.0)
+    error = math.sqrt(25 / 26 / 26 / 24)
+    for clean in (of_images(np.zeros(24), step=1.0), of_seeds([0.0], samples=Samples(error))):
+        contrast = Contrast(((1.0, one), (-1.0, clean)), 0.0, "wrong < 1")
+        assert contrast.error() == (pytest.approx(error), math.inf)
+    unknown = Contrast(((1.0, one), (-1.0, of_images(np.zeros(24)))), 0.0, "wrong < 1")
+    assert unknown.t() is None
+    wrong = Metric("wrong", sample_std="std", sample_step=1.0)
+    assert samples_of(wrong, 0.0, 24, 0.0, None) == Samples(pytest.approx(error), (), 1.0)
+    assert samples_of(replace(wrong, sample_step=None), 0.0, 24, 0.0, None).error is None
 
 
 def test_error_of_a_share_and_of_a_mean_over_samples():
     accuracy = Metric("accuracy", bounds=(0.0, 100.0), share=True)
     cell = Cell("r", "c", "m", measured=80.0, n_samples=98, status="measured")
     p = (0.8 * 98 + 1) / 100
-    error = cell.estimate(accuracy, False, 0.0, "", True).over_samples
+    error = cell.estimate(accuracy, False, 0.0, "", True).samples.error
     assert error == pytest.approx(100 * math.sqrt(p * (1 - p) / 98))
-    none = replace(cell, measured=0.0).estimate(accuracy, False, 0.0, "", True).over_samples
+    none = replace(cell, measured=0.0).estimate(accuracy, False, 0.0, "", True).samples.error
     assert none == pytest.approx(100 * math.sqrt(0.01 * 0.99 / 98))
     psnr = Metric("psnr", sample_std="psnr_std")
-    assert cell.estimate(psnr, False, 0.0, "", True).over_samples is None
+    assert cell.estimate(psnr, False, 0.0, "", True).samples.error is None
     spread = replace(cell, std=7.0).estimate(psnr, False, 0.0, "", True)
-    assert spread.over_samples == pytest.approx(7 / math.sqrt(98))
-    assert replace(cell, std=7.0).estimate(psnr, False, 0.0, "").over_samples is None
+    assert spread.samples.error == pytest.approx(7 / math.sqrt(98))
+    assert replace(cell, std=7.0).estimate(psnr, False, 0.0, "").samples.error is None

@@ -37,6 +37,16 @@ def test_a_clock_that_is_set_back_changes_no_time(project, monkeypatch):
     assert 0 < made["wall_seconds"] < 600 and 0 < made["processor_seconds"] < 600
 
 
+def test_numbers_of_single_samples_are_kept_with_the_metrics(project, monkeypatch):
+    each = {"mean": [0.0, 1.0]}
+    monkeypatch.setattr(toys.Heads, "artifacts", lambda self: {"mean": 0.5, "by_sample": each})
+    assert main(["run", "experiment=toy/coin"]) == 0
+    folder = plan_run("toy/coin").folder
+    assert json.loads((folder / "metrics.json").read_text())["by_sample"] == each
+    assert torch.load(folder / "samples.pt")["mean"] == 0.5
+    assert "by_sample" not in torch.load(folder / "samples.pt")
+
+
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
     """A git repository with a committed module."""

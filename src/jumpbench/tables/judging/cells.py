@@ -3,25 +3,27 @@
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, cast
+from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.tables.judging.comparisons import (
-    Estimate,
-    quantile,
-    saturated_spread,
-    seed_spread,
-)
+from jumpbench.tables.judging.comparisons import Estimate, quantile
+from jumpbench.tables.judging.spreads import Samples, samples_of, saturated_spread, seed_spread
 from jumpbench.tables.language.types import Metric, Published, Table
 
 
 @dataclass(frozen=True)
 class Value:
-    """What one run says about one cell."""
+    """What one run says about one cell; ``by_sample`` are the numbers of its samples, whose mean
+    the value is, where the run kept them and the metric names them."""
 
     seed: int
     value: float
     run: str
+    by_sample: list[float] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        known = {"seed": self.seed, "value": self.value, "run": self.run}
+        return known if self.by_sample is None else known | {"by_sample": self.by_sample}
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Cell:
     fact: bool = False  # its metric is a setting: never counted, compared or judged
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "values": [value.as_json() for value in self.values]}
 
     @classmethod
     def from_json(cls, raw: Any, where: str) -> "Cell":
@@ -99,23 +101,11 @@ class Cell:
             error, df = at_bound
         elif self.run_error:
             error = self.run_error / math.sqrt(len(numbers))
-        over = self._over_samples(metric) if replicated and not exact else None
-        return Estimate(self.measured, error, df, by_seed, rounding, over_samples=over)
-
-    def _over_samples(self, metric: Metric) -> float | None:
-        """Standard error of the mean over the samples of one run, None where it is not known.
-
-        A share p of n samples has sqrt(p (1 - p) / n), with one hit and one miss added: none of a
-        hundred is no certainty.
-        """
-        if not (n := self.n_samples) or self.measured is None:
-            return None
-        if metric.share and metric.bounds and None not in metric.bounds:
-            low, high = cast(tuple[float, float], metric.bounds)
-            hits = n * (self.measured - low) / (high - low)
-            p = (hits + 1) / (n + 2)
-            return (high - low) * math.sqrt(p * (1 - p) / n)
-        return self.std / math.sqrt(n) if metric.sample_std and self.std else None
+        samples = Samples()
+        if replicated and not exact:
+            (kept,) = [v.by_sample for v in self.values] if len(self.values) == 1 else [None]
+            samples = samples_of(metric, self.measured, self.n_samples, self.std, kept)
+        return Estimate(self.measured, error, df, by_seed, rounding, samples=samples)
 
 
 def uncertainty(

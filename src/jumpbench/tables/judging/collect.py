@@ -13,7 +13,7 @@ from jumpbench.tables.judging.recorded_runs import RecordedRuns
 from jumpbench.tables.language.types import Column, Metric, Row, Table
 from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run
-from jumpbench.tables.runs import METRICS
+from jumpbench.tables.runs import BY_SAMPLE, METRICS
 from jumpbench.tables.runs.store import failure_status, read_failure, read_metrics
 
 
@@ -43,7 +43,8 @@ class Records:
             return None
         (cell, value), metric = found, entry.metric
         return Reading(
-            value, samples=cell.n_samples, status="measured",
+            value if metric.by_sample else replace(value, by_sample=None),
+            samples=cell.n_samples, status="measured",
             perfect=cell.perfect if metric.perfect else None,
             sample_std=cell.std if metric.sample_std else None,
             error=cell.run_error if metric.error else None,
@@ -106,9 +107,20 @@ def read(entry: GridCell, run: Run, records: Records) -> Reading:
                 remark = f"{file}: '{name}' is not a finite number"
             else:
                 beside[key] = further * metric.factor
-    value = Value(run.seed, number * metric.factor, run.id)
+    value = Value(run.seed, number * metric.factor, run.id, _by_sample(content, entry))
     whole = Reading(value, samples=int(samples) or None, status="measured", remark=remark)
     return replace(whole, **beside)
+
+
+def _by_sample(content: Mapping[str, Any], entry: GridCell) -> list[float] | None:
+    """The numbers of a run's samples for a cell; None unless each is there and finite."""
+    metric = entry.metric
+    name = filled(metric.by_sample or "", entry.row, entry.column)
+    kept = content.get(BY_SAMPLE)
+    values = kept.get(name) if isinstance(kept, dict) else None
+    numbers = list(map(_number, values)) if isinstance(values, list) else []
+    whole = [n * metric.factor for n in numbers if n is not None and math.isfinite(n)]
+    return whole if whole and len(whole) == len(numbers) else None
 
 
 _REMEDY = "delete it and call again"

@@ -8,8 +8,9 @@ that spread over the root of their number n, and it is decided by Student's t wi
 freedom. This is right whatever the runs of a seed have in common. No spread is assumed, and one
 seed decides nothing but what is exact: an error within a run says nothing of the next training.
 A scale that names its replicates (test images, say) is about them alone, with the training as it
-is: there one seed will do. The errors of the means over samples are added in quadrature, as if each
-cell had samples of its own; images that are hard in one cell and in the other narrow a difference.
+is: there one seed will do. Where all cells have a number for each of the same replicates, a
+contrast is computed replicate by replicate, as by seed: an image that is hard for one row is hard
+for the other. Otherwise the errors of the means over replicates are added in quadrature.
 """
 
 import math
@@ -17,8 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
-ROUNDING = 1e-12
-"""Below this a difference is what float64 makes of none, and so is a number beside 1."""
+from jumpbench.tables.judging.spreads import ROUNDING, Samples, unseen
 
 COMMON_SEEDS = 2
 """So many seeds must be common to the cells of a contrast before their spread says anything."""
@@ -37,8 +37,8 @@ class Estimate:
     that is known without comparing seeds, with ``df`` degrees of freedom: 0 of an exact number,
     that of the runs' samples where they give one, None otherwise. ``resolution`` is the rounding of
     the published number beside it, below which no spread is believed. ``value`` is None where there
-    is no whole number yet, and ``lacking`` says why. ``over_samples`` is the standard error of one
-    run's mean over the replicates that its scale names, None where it names none.
+    is no whole number yet, and ``lacking`` says why. ``samples`` is what is known of the spread
+    over the replicates that its scale names; nothing where it names none.
     """
 
     value: float | None
@@ -47,7 +47,7 @@ class Estimate:
     by_seed: Mapping[int, float] = field(default_factory=dict)
     resolution: float = 0.0
     lacking: str = ""
-    over_samples: float | None = None
+    samples: Samples = field(default_factory=Samples)
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,7 @@ class Contrast:
         Satterthwaite, and stand alone where all seeds agree, if all cells have one.
         """
         if self.is_of_one_seed:
-            errors = [abs(w) * e.over_samples for w, e in self.terms if e.over_samples is not None]
-            replicated = len(errors) == sum(e.error != 0 for _, e in self.terms)
-            return (math.hypot(*errors) if replicated else None), math.inf
+            return self._over_samples()
         known = [(abs(w) * e.error, e.df) for w, e in self.terms if w and e.error]
         degrees = min((df for _, df in known), default=math.inf)
         of_samples = sum(error for error, _ in known), degrees
@@ -113,6 +111,20 @@ class Contrast:
         total = sum(v for v, _ in variances)
         spent = sum(v**2 / df for v, df in variances)
         return math.sqrt(total), total**2 / spent if spent else math.inf
+
+    def _over_samples(self) -> tuple[float | None, float]:
+        """As :meth:`error`, over the replicates of one seed: paired where each has its numbers."""
+        uncertain = [(w, e.samples) for w, e in self.terms if w and e.error != 0]
+        if len({len(s.values) for _, s in uncertain}) == 1 and len(uncertain[0][1].values) > 1:
+            paired = zip(*([w * v for v in s.values] for w, s in uncertain), strict=True)
+            values = [sum(numbers) for numbers in paired]
+            spread = stdev(values)
+            if spread > ROUNDING * self.size:
+                return spread / math.sqrt(len(values)), len(values) - 1.0
+            steps = [w * s.step for w, s in uncertain]
+            return (unseen(math.hypot(*steps), len(values)) or None), math.inf
+        errors = [abs(w) * s.error for w, s in uncertain if s.error is not None]
+        return (math.hypot(*errors) if len(errors) == len(uncertain) else None), math.inf
 
     def _between_seeds(self) -> tuple[float, float] | None:
         """(standard error, df) of the values per seed; None where they are all equal."""
@@ -185,46 +197,3 @@ def quantile(sigmas: float, df: float) -> float:
     from scipy import stats
 
     return float(stats.t.isf(stats.norm.sf(sigmas), df)) if math.isfinite(df) else sigmas
-
-
-ENOUGH_SEEDS = 5
-
-
-def seed_spread(
-    values: Sequence[float], stated: float | None, resolution: float = 0.0
-) -> tuple[float | None, float]:
-    """Standard deviation between seeds that is believed, and its degrees of freedom.
-
-    From five seeds on the measured one; before that at least the stated one (the deviation of
-    three seeds is below a third of the true one in one case out of ten). Never zero: five equal
-    numbers have the stated spread; and never below ``resolution``, the rounding of the published
-    number or the error that a run measured of its own. None if nothing is known.
-    """
-    measured = stdev(values) if len(values) > 1 else 0.0
-    spread, df = measured, float(len(values) - 1)
-    if stated and (not measured or (len(values) < ENOUGH_SEEDS and stated >= measured)):
-        spread, df = stated, math.inf
-    if not spread and len(values) < ENOUGH_SEEDS:
-        return None, math.inf
-    if spread < resolution:
-        spread, df = resolution, math.inf
-    return (spread, df) if spread else (None, math.inf)
-
-
-def saturated_spread(
-    values: Sequence[float], bounds: tuple[float | None, float | None] | None, samples: int | None
-) -> tuple[float, float] | None:
-    """(standard error, df) of a mean that stands exactly on a bound of its metric.
-
-    Seeds that all score 100 percent have no spread to measure and none to assume. With N samples
-    and no miss, misses at a rate p would be overlooked with probability exp(-N p); Student's t with
-    two degrees of freedom and error range / N has at least this tail from four errors on, before
-    which nothing is decided. None where the values are not on a bound, or the bounds or the samples
-    are not known.
-    """
-    if bounds is None or not samples or len(set(values)) > 1:
-        return None
-    low, high = bounds
-    if low is None or high is None or values[0] not in (low, high):
-        return None
-    return (high - low) / (samples * len(values)), 2.0

@@ -48,6 +48,8 @@ class Metric:
     perfect: str | None = None  # run metric: what a perfect method would score at this sample size
     sample_std: str | None = None  # run metric printed as ±: the spread over test samples
     share: bool = False  # of its samples, between its two bounds
+    by_sample: str | None = None  # in the run's by_sample: one number a sample, for paired claims
+    sample_step: Positive | None = None  # least difference of two samples, as printed
     error: str | None = None  # run metric: the standard error of the number, measured by the run
     seed_std: Positive | None = None  # stated seed-to-seed spread, used while it is not measured
     tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # of the verdict, absolute

@@ -35,9 +35,10 @@ ERROR = "error.json"  # why the last attempt failed
 PROVENANCE = "provenance.json"  # code, versions, hardware, seed, seconds, memory
 MIRROR = "mirror.json"  # what a logger has of the finished run
 METRICS = "metrics.json"  # written last: the run is finished
+BY_SAMPLE = "by_sample"  # in METRICS, and an artifact: the numbers of single samples
 
 __all__ = [
-    "BEGUN", "CHECKPOINTS", "CONFIG", "CURVES", "DRAWS", "ERROR", "FIGURES", "JOB", "LABELS",
-    "LAST_CHECKPOINT", "LOCK", "LOG", "METRICS", "MIRROR", "OUTPUT", "PREVIOUS_CHECKPOINT",
-    "PROGRESS", "PROVENANCE", "SAMPLES", "STEP", "TRAINING",
+    "BEGUN", "BY_SAMPLE", "CHECKPOINTS", "CONFIG", "CURVES", "DRAWS", "ERROR", "FIGURES", "JOB",
+    "LABELS", "LAST_CHECKPOINT", "LOCK", "LOG", "METRICS", "MIRROR", "OUTPUT",
+    "PREVIOUS_CHECKPOINT", "PROGRESS", "PROVENANCE", "SAMPLES", "STEP", "TRAINING",
 ]  # fmt: skip

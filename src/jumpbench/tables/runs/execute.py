@@ -14,6 +14,7 @@ from jumpbench.errors import UserError, innermost
 from jumpbench.files import disk_errors, disk_is_full, full_disk, make_folder, write_atomic
 from jumpbench.tables.planning.identity import check_seed
 from jumpbench.tables.runs import (
+    BY_SAMPLE,
     CHECKPOINTS,
     CURVES,
     DRAWS,
@@ -209,15 +210,19 @@ class _RunJob:
         from jumpbench.tables.runs.checkpoints import keep_last_only
         from jumpbench.tables.runs.spent import spent
 
-        if self.method.artifacts:
+        artifacts = dict(self.method.artifacts)
+        by_sample = artifacts.pop(BY_SAMPLE, None)
+        if artifacts:
             buffer = io.BytesIO()
-            torch.save(self.method.artifacts, buffer)
+            torch.save(artifacts, buffer)
             write_atomic(self.folder / SAMPLES, buffer.getvalue())
         origin = provenance(self.config, started, str(self.trainer.strategy.root_device))
         self.metrics |= spent(self.metrics, self.needed)
         self.metrics["run/peak_memory_gb"] = origin["peak_memory_gb"]
         write_json(self.folder / PROVENANCE, origin)
         finished = {"run": self.hash, "metrics": self.metrics, "seed": self.config["seed"]}
+        if by_sample:
+            finished[BY_SAMPLE] = by_sample
         write_json(self.folder / METRICS, finished)
         self.method.shards.remove()
         keep_last_only(self.folder / CHECKPOINTS)

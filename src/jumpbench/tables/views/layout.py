@@ -8,7 +8,7 @@ from typing import Any, cast
 from jumpbench.paths import MADE
 from jumpbench.tables.judging.break_even import in_words
 from jumpbench.tables.judging.cells import Cell
-from jumpbench.tables.judging.comparisons import ROUNDING
+from jumpbench.tables.judging.spreads import ROUNDING
 from jumpbench.tables.language.types import Metric, Scale, Table
 
 ALIKE = 1.5
