@@ -40,7 +40,7 @@ def test_grey_digits():
     images = data.table("test")
     assert images.shape == (5, 1, 32, 32) and int(images.max()) > 100
     assert int(images[..., [0, 1, 30, 31], :].sum()) == 0 and images.dtype == torch.uint8
-    with pytest.raises(UserError, match="32 pixels"):
+    with pytest.raises(UserError, match="32 or 16 pixels"):
         GreyMnist(28)
 
 
@@ -84,3 +84,6 @@ def test_binarised_digits_are_resized_as_real_values():
     assert torch.equal(ours, (real > 127.5).to(torch.uint8))
     grey = GreyMnist(generated=1).pixels(raw.squeeze(1))
     assert torch.equal(grey, functional.pad(raw, [2]))
+    small = GreyMnist(16, generated=1).pixels(raw.squeeze(1))
+    squares = grey.double().unfold(2, 2, 2).unfold(3, 2, 2).mean((-1, -2))
+    assert small.dtype == torch.uint8 and torch.equal(small.double(), squares.round())

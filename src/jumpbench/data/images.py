@@ -94,14 +94,19 @@ class BinarisedMnist(Images):
 
 
 class GreyMnist(Images):
-    """MNIST in 256 greys with a border of two pixels of 0: 32 x 32."""
+    """MNIST in 256 greys with a border of two pixels of 0: 32 x 32, or rounded means of 2 x 2.
+
+    Args:
+        size: 32 or 16.
+        options: of :class:`Images`.
+    """
 
     maximum = 255
     channels = 1
 
     def __init__(self, size: int = 32, **options: Any) -> None:
-        if size != 32:
-            raise UserError(f"size={size}: grey MNIST is used at 32 pixels")
+        if size not in (16, 32):
+            raise UserError(f"size={size}: grey MNIST is used at 32 or 16 pixels")
         super().__init__(size, **options)
 
     def load(self, train: bool) -> tuple[Tensor, Tensor | None]:
@@ -110,7 +115,7 @@ class GreyMnist(Images):
         return load_mnist(train, self.root)
 
     def pixels(self, images: Tensor) -> Tensor:
-        return pad(images, (2, 2, 2, 2)).unsqueeze(1)
+        return shrunk(pad(images, (2, 2, 2, 2)).unsqueeze(1), self.size)
 
 
 class Pictures(Images):
