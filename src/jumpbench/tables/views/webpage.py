@@ -176,10 +176,14 @@ def _content(variant: Variant) -> Any:
     from markupsafe import Markup
 
     view = variant.view
-    runs = {value.run for cell in view.cells for value in cell.values}
+    names = dict.fromkeys(value.run for cell in view.cells for value in cell.values)
+    number = {run: i for i, run in enumerate(names)}  # a run fills many cells: named once
+    places = dict.fromkeys((cell.row, cell.column) for cell in inside(view) if cell.asked)
+    place = {pair: i for i, pair in enumerate(places)}
     content = {
-        "cells": [_cell(view, cell) for cell in inside(view)],
-        "runs": {run: origin for run in sorted(runs) if (origin := _run(run))},
+        "cells": [_cell(view, cell, number, place) for cell in inside(view)],
+        "runs": [{"run": run, **_run(run)} for run in number],
+        "places": [shlex.join([f"rows={row}", f"columns={column}"]) for row, column in place],
         "made_by": wording.made_by(view), "command": variant.command,
         "races": for_the_page(view.table, view.cells, view.scale.heads),
     }  # fmt: skip
@@ -187,9 +191,11 @@ def _content(variant: Variant) -> Any:
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
 
 
-def _cell(view: View, cell: Cell) -> dict[str, Any]:
+def _cell(
+    view: View, cell: Cell, number: Mapping[str, int], place: Mapping[tuple[str, str], int]
+) -> dict[str, Any]:
     """What is said of a cell; what has no value is left out. Its row, column and metric stand
-    around it on the page."""
+    around it on the page. Runs and places are numbers in the lists of :func:`_content`."""
     names = ("measured", "std", "uncertainty", "perfect", "n_seeds", "n_samples", "status",
             "verdict", "note")  # fmt: skip
     metric = view.table.metrics.get(cell.metric)
@@ -197,10 +203,10 @@ def _cell(view: View, cell: Cell) -> dict[str, Any]:
     if view.beside and metric and metric.printed:
         content |= {"paper": cell.paper, "paper_std": cell.paper_std}
     content["values"] = [
-        {"seed": v.seed, "value": _short(v.value), "run": v.run} for v in cell.values
+        {"seed": v.seed, "value": _short(v.value), "run": number[v.run]} for v in cell.values
     ]
     if cell.asked:
-        content["place"] = shlex.join([f"rows={cell.row}", f"columns={cell.column}"])
+        content["place"] = place[cell.row, cell.column]
     return {name: value for name, value in content.items() if value not in (None, "")}
 
 

@@ -173,7 +173,7 @@ const content = article =>
   article.content ||= JSON.parse(article.querySelector("script[type='application/json']").textContent);
 
 function detail(td) {
-  const article = td.closest("article"), {cells, runs, made_by, command} = content(article), cell = cells[td.dataset.cell];
+  const article = td.closest("article"), {cells, runs, places, made_by, command} = content(article), cell = cells[td.dataset.cell];
   const dialog = document.getElementById("detail");
   dialog.replaceChildren();
   const close = add(dialog, "button", "×", "close");
@@ -203,21 +203,20 @@ function detail(td) {
   say("status", cell.status);
   say("note", cell.note);
   for (const value of cell.values) {
-    const run = runs[value.run] || {};
     add(dialog, "h3", `seed ${value.seed}: ${value.value}`);
     const made = add(dialog, "dl");
     const tell = (name, text) => { if (text) { add(made, "dt", name); add(made, "dd", text); } };
-    tell("run", value.run);
-    for (const [name, text] of Object.entries(run)) tell(name, text);
+    for (const [name, text] of Object.entries(runs[value.run])) tell(name, text);
   }
   const made = cell.values.length > 0;
   if (made) {
     add(dialog, "h3", "Made by");
     add(dialog, "p", made_by);
   }
-  if (made || cell.place) {
+  const place = places[cell.place];
+  if (made || place) {
     add(dialog, "p", made ? "Make it again:" : "Make it:");
-    add(dialog, "pre", cell.place ? `${command} ${cell.place}` : command);
+    add(dialog, "pre", place ? `${command} ${place}` : command);
   }
   dialog.showModal();
 }
