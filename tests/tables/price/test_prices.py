@@ -48,6 +48,12 @@ def test_a_fused_optimiser_is_counted_without_its_device():
     assert not found.why and found.work["flops"] > 0
 
 
+def test_an_assignment_by_scipy_is_passed_without_values():
+    digits = ("data.generated=50", "data.train_batch_size=8", "data.n_samples=16")
+    found = kept.price(plan_run("symmetric_diffusers/jigsaw_gumbel_sinkhorn", digits))
+    assert not found.why and found.work["flops"] > 0
+
+
 def test_seconds_of_a_gpu_are_those_of_its_peak_or_of_its_operators():
     full, half = gpu("8xH100"), gpu("H100").at("bf16-mixed")
     nothing = dict.fromkeys(("bytes", "slow", "random", "gathered", "views", "convolved"), 0.0)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -54,16 +55,25 @@ def no_other_runs() -> Iterator[None]:
 
 @contextlib.contextmanager
 def no_values() -> Iterator[None]:
-    """Inside, tensors without memory are asked for lists, and for the type of their device."""
-    listed, autocast = Tensor.tolist, torch.autocast
+    """Inside, tensors without memory are asked for lists, for arrays, and for their device's type."""
+    listed, array, autocast = Tensor.tolist, Tensor.numpy, torch.autocast
 
     def tolist(x: Tensor) -> Any:
         return _ones(x.shape) if x.is_meta else listed(x)
 
+    def numpy(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not x.is_meta:
+            return array(x, *args, **kwargs)
+        return np.ones(x.shape, str(x.dtype).removeprefix("torch."))
+
     def cast(device: str, *args: Any, **kwargs: Any) -> Any:
         return autocast("cpu" if device == "meta" else device, *args, **kwargs)
 
-    with mock.patch.object(Tensor, "tolist", tolist), mock.patch("torch.autocast", cast):
+    with (
+        mock.patch.object(Tensor, "tolist", tolist),
+        mock.patch.object(Tensor, "numpy", numpy),
+        mock.patch("torch.autocast", cast),
+    ):
         yield
 
 
