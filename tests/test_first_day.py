@@ -125,7 +125,7 @@ def check_hour(shown, outputs):
     assert 'id="mine-exact"' in page and 'id="dasbs-exact"' in page and 'id="sweep-' in page
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(ROOT is None, reason="needs a checkout to clone")
 def test_the_first_hour(tmp_path):
     assert len(TYPED.splitlines()) <= 40

@@ -19,8 +19,15 @@ def test_there_are_three_and_they_are_small_and_without_output():
         assert all(c["outputs"] == [] and c["execution_count"] is None for c in code), path.name
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+LONG = ("guided_digits", "own_energy")
+"""They train for a minute; the third shows that a kernel runs one."""
+CASES = [
+    pytest.param(p, id=p.stem, marks=pytest.mark.long if p.stem in LONG else pytest.mark.slow)
+    for p in NOTEBOOKS
+]
+
+
+@pytest.mark.parametrize("path", CASES)
 def test_it_runs_from_top_to_bottom(path, tmp_path, monkeypatch):
     """In a kernel of its own; a cell that raises fails it."""
     nbformat = pytest.importorskip("nbformat")

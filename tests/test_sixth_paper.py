@@ -88,7 +88,7 @@ def check_smoke(copy):
     assert claim["holds"] is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_page_adds_a_paper_that_runs(copy):
     """Of its commands the first and the third: the paper's own tests, and its smoke table."""
     tests, _, smoke, *_ = script().splitlines()

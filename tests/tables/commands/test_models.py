@@ -107,9 +107,23 @@ def test_an_average_stands_for_its_network_and_nothing_else_may_lack():
         put(method, weights | {"part.network.weight": torch.zeros(7)}, "here")
 
 
+SUITES = [
+    pytest.param(name, marks=[] if name == "dnfs/ising-5" else pytest.mark.long)
+    for name in ("blackout/mnist-16", "dasbs/ising-8", "dnfs/ising-5", "sgdd/mnist-32")
+]
+"""Drawing as many samples as a card tells of takes a minute, of the smallest a few seconds."""
+
+
 @pytest.mark.skipif(not datasets()["mnist"].present(), reason="MNIST is not here")
-def test_models_of_the_suite_pass_their_cards():
-    assert main(["models", "check"]) == 0
+@pytest.mark.parametrize("name", SUITES)
+def test_models_of_the_suite_pass_their_cards(name):
+    assert main(["models", "check", name]) == 0
+
+
+def test_all_models_of_the_suite_are_loaded_and_checked():
+    assert {param.values[0] for param in SUITES} == models().keys()
+    for name in models():
+        assert next(suite.load_model(name).method.parameters()).isfinite().all()
 
 
 PRIOR = "sgdd/mnist-32"
