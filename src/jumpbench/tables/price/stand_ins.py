@@ -55,7 +55,7 @@ def no_other_runs() -> Iterator[None]:
 
 @contextlib.contextmanager
 def no_values() -> Iterator[None]:
-    """Inside, tensors without memory are asked for lists, for arrays, and for their device's type."""
+    """Inside, tensors without memory give lists and arrays, and the type of their device."""
     listed, array, autocast = Tensor.tolist, Tensor.numpy, torch.autocast
 
     def tolist(x: Tensor) -> Any:

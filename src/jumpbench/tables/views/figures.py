@@ -16,6 +16,7 @@ from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.language.types import Heads, Table
 from jumpbench.tables.planning.gate import permitted
 from jumpbench.tables.planning.grid import GridCell
+from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs import METRICS, SAMPLES
 from jumpbench.tables.runs.store import read_json, write_json
 
@@ -62,9 +63,24 @@ class Filled:
         """``samples.pt`` of the first finished run of a cell, or None."""
         from jumpbench.artifacts import load_artifacts
 
+        run = self._sampled(row, column)
+        return None if run is None else load_artifacts(run.folder)
+
+    def tested(self, row: str, column: str, size: int) -> Any:
+        """What the samples of :meth:`artifact` were drawn for: the first ``size`` of its data's
+        test items as one batch, or None."""
+        from jumpbench.tables.planning.gate import construct
+
+        if (run := self._sampled(row, column)) is None:
+            return None
+        data: Any = construct(run.placed()["data"] | {"batch_size": size}, "data")
+        data.setup("test")
+        return data.on_after_batch_transfer(next(iter(data.test_dataloader())), 0)
+
+    def _sampled(self, row: str, column: str) -> Run | None:
         for run in self._runs.get((row, column), ()):
             if (run.folder / SAMPLES).is_file() and (run.folder / METRICS).is_file():
-                return load_artifacts(run.folder)
+                return run
         self._miss(row, column)
         return None
 
