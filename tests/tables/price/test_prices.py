@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from jumpbench.data import tsp
 from jumpbench.errors import UserError
 from jumpbench.paths import reproduce_dir
 from jumpbench.tables.commands.run_seconds import Estimate, estimate
@@ -13,6 +14,7 @@ from jumpbench.tables.commands.within import Candidate, choose, seconds_of
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection, build, unique_runs
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.scalefiles import expanded
 from jumpbench.tables.price import kept
 from jumpbench.tables.price.machines import OPERATOR, UTILISATION, Machine, gpu, this_machine
 from jumpbench.tables.runs.resources import Resources
@@ -52,6 +54,18 @@ def test_an_assignment_by_scipy_is_passed_without_values():
     digits = ("data.generated=50", "data.train_batch_size=8", "data.n_samples=16")
     found = kept.price(plan_run("symmetric_diffusers/jigsaw_gumbel_sinkhorn", digits))
     assert not found.why and found.work["flops"] > 0
+
+
+def test_training_items_that_no_traced_step_reads_are_not_made(monkeypatch):
+    solved, solve = [], tsp.solve_tours
+    monkeypatch.setattr(tsp, "solve_tours", lambda x, *how: solved.append(len(x)) or solve(x, *how))
+    tsp.generated_tsp.cache_clear()
+    scales = [f"scale=symmetric_diffusers/tours/{name}" for name in ("generated", "small")]
+    tours = [*scales, "data.length=10", "data.n_samples=30"]
+    run = plan_run("symmetric_diffusers/tsp20", expanded(tours))
+    assert run.config["data"]["train_size"] == 50000
+    assert kept.price(run).steps == run.config["trainer"]["max_steps"]
+    assert sorted(solved) == [30, run.config["data"]["train_batch_size"]]
 
 
 def test_seconds_of_a_gpu_are_those_of_its_peak_or_of_its_operators():

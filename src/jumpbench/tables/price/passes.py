@@ -64,11 +64,21 @@ def count(config: dict[str, Any], seconds: float = SECONDS) -> Count:
 
 def prepared(config: dict[str, Any]) -> tuple[Any, Any, Trainer]:
     """Data, method and what takes the place of a trainer."""
-    data = _data(json.dumps(config["data"])) if config["data"] else None
+    data = _data(json.dumps(_first_items(config))) if config["data"] else None
     method = construct(_plain(config["method"]), "method")
     trainer = Trainer(datamodule=data, max_steps=int(config["trainer"].get("max_steps") or -1))
     fill_in(method, trainer)
     return data, method, trainer
+
+
+def _first_items(config: dict[str, Any]) -> dict[str, Any]:
+    """The data, with no more generated training items than a batch has where the number of steps
+    is stated: solving 50,000 tours for their labels takes longer than all that is traced."""
+    data = dict(config["data"])
+    if data.get("train_size") and int(config["trainer"].get("max_steps") or -1) > 0:
+        batch = int(data.get("train_batch_size") or data["train_size"])
+        data["train_size"] = min(int(data["train_size"]), batch)
+    return data
 
 
 def _plain(node: Any) -> Any:
