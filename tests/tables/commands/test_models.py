@@ -109,7 +109,13 @@ def test_an_average_stands_for_its_network_and_nothing_else_may_lack():
 
 SUITES = [
     pytest.param(name, marks=[] if name == "dnfs/ising-5" else pytest.mark.long)
-    for name in ("blackout/mnist-16", "dasbs/ising-8", "dnfs/ising-5", "sgdd/mnist-32")
+    for name in (
+        "blackout/mnist-16",
+        "dasbs/ising-8",
+        "dnfs/ising-5",
+        "sgdd/mnist-32",
+        "symmetric_diffusers/sort-5",
+    )  # fmt: skip
 ]
 """Drawing as many samples as a card tells of takes a minute, of the smallest a few seconds."""
 
