@@ -115,7 +115,7 @@ SUITES = [
         "dnfs/ising-5",
         "sgdd/mnist-32",
         "symmetric_diffusers/sort-5",
-    )  # fmt: skip
+    )
 ]
 """Drawing as many samples as a card tells of takes a minute, of the smallest a few seconds."""
 
