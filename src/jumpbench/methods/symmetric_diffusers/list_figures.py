@@ -23,15 +23,14 @@ def pieces_in_order(
 ) -> Any:
     """The first test lists of pictures, as presented and as each row orders them.
 
-    One panel per column of the table; pieces at a wrong place have a red frame.
+    One panel per column of the table; pieces at a wrong place have a red frame, unless what belongs
+    there looks alike. None where no row has samples.
 
     Args:
         rows: of the table, those with samples by default.
         columns: likewise; all, at a scale that has none of these.
         count: lists side by side.
         across: pieces in a line of a list; by default they make a square.
-
-    None where no row has samples.
     """
     import matplotlib.pyplot as plt
 
@@ -93,9 +92,7 @@ def _page(
 
 def _at_home(order: Tensor, batch: dict[str, Tensor]) -> Tensor:
     """Which places (B, n) hold what belongs there; of look-alikes, any of them."""
-    groups = batch.get("groups")
-    if groups is None:
-        return order == batch["order"]
+    groups = batch["groups"]
     return apply(order, groups) == apply(batch["order"], groups)
 
 
@@ -118,7 +115,8 @@ def _line(pieces: Tensor, right: Tensor, across: int | None) -> Tensor:
 
 
 def tours(table: Any, rows: Sequence[str] | None = None, column: str = "", count: int = 5) -> Any:
-    """Tours of the first test instances, a line for each row, with their gaps to the label's."""
+    """Tours of the first test instances, a line for each row, with their gaps to the label's; None
+    where no row has samples."""
     import matplotlib.pyplot as plt
 
     column = column or table.columns[0]
@@ -136,7 +134,7 @@ def tours(table: Any, rows: Sequence[str] | None = None, column: str = "", count
         for axis, cities, tour, gap in zip(line, points, order, gaps, strict=False):
             closed = cities[torch.cat([tour, tour[:1]])]
             axis.plot(closed[:, 0], closed[:, 1], "o-", ms=2.5, lw=0.9, color="C0")
-            axis.set_title(f"gap {abs(gap) if abs(gap) < 5e-3 else gap:.2f} %", fontsize=7)
+            axis.set_title(f"gap {gap:z.2f} %", fontsize=7)  # z: rounding leaves no -0.00
         for axis in line:
             axis.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xticks=[], yticks=[], aspect="equal")
         line[0].set_ylabel(table.row_head(row), fontsize=7)
