@@ -75,6 +75,8 @@ def fake_gpu() -> Iterator[list[str]]:
         not_here = "torch.cuda.amp.common.amp_definitely_not_available"
         stack.enter_context(mock.patch(not_here, lambda: False))
         stack.enter_context(mock.patch("torch.cuda.is_bf16_supported", lambda: True))
+        # Asked at every operation, and each time it looks for a driver.
+        stack.enter_context(mock.patch("torch.cuda.is_available", lambda: False))
         for name in ("torch.equal", "torch.allclose"):
             stack.enter_context(mock.patch(name, answering(True)))
         stack.enter_context(mock.patch("torch.unique", answering(lambda z: z.flatten()[:7])))

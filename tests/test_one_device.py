@@ -19,7 +19,7 @@ from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection, build
 from jumpbench.tables.planning.plan import plan_run
 
-STEPS = 4
+STEPS = 3  # the first, and one of each precision after it
 # Few steps. Many chains at once cost nothing on a fake GPU; few would be many batches.
 SHORT = (
     "method.n_steps=3", "method.controller.refresh_every=1", "method.controller.steps=1",

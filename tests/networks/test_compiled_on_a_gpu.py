@@ -124,6 +124,8 @@ def trace(network, args, kwargs, device="cuda", half=False):
 def no_device(monkeypatch):
     monkeypatch.setattr("torch.cuda.amp.common.amp_definitely_not_available", lambda: False)
     monkeypatch.setattr("torch.cuda.is_bf16_supported", lambda *_: True)
+    # Asked at every operation, and each time it looks for a driver.
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     torch.__future__.set_overwrite_module_params_on_conversion(True)
     yield
     torch.__future__.set_overwrite_module_params_on_conversion(False)

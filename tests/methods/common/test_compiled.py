@@ -191,7 +191,7 @@ def test_chains_with_a_cache_are_not_compiled(quick):
 
 
 @needs_a_compiler
-@pytest.mark.slow
+@pytest.mark.long
 def test_generated_code_does_the_same():
     plain, *_ = fitted(score_training, compile=False, steps=4)
     compiled, *_ = fitted(score_training, compile=True, steps=4)

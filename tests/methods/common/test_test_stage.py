@@ -93,9 +93,26 @@ def test_training_forgets_the_draws_of_older_weights(tmp_path):
     assert 0 not in method.shards
 
 
+def same_as_undisturbed(folder):
+    reference = run_noise()
+    results, artifacts = torch.load(folder / "results.pt", weights_only=True)
+    assert numbers(results) == numbers(reference.results)
+    for name, value in reference.artifacts.items():
+        assert torch.equal(artifacts[name], value)
+
+
+def test_begun_on_one_device_and_ended_on_two_no_bit_is_another(tmp_path):
+    run_noise(folder=tmp_path)
+    (tmp_path / "results.pt").unlink()
+    for number in (0, 1, 4):
+        (tmp_path / "draws" / f"{number:06d}.pt").unlink()
+    assert in_processes(2, tmp_path).wait(timeout=180) == 0
+    same_as_undisturbed(tmp_path)
+
+
+@pytest.mark.long
 def test_devices_and_kills_change_no_bit(tmp_path):
     """Begun and killed on one number of devices, ended on another: what one makes undisturbed."""
-    reference = run_noise()
     process = in_processes(2, tmp_path, pause=0.5)
     draws = tmp_path / "draws"
     deadline = time.monotonic() + 120
@@ -107,10 +124,7 @@ def test_devices_and_kills_change_no_bit(tmp_path):
     assert not (tmp_path / "results.pt").exists()
     assert len(list(draws.glob("*.pt"))) < 5
     assert in_processes(3, tmp_path).wait(timeout=180) == 0
-    results, artifacts = torch.load(tmp_path / "results.pt", weights_only=True)
-    assert numbers(results) == numbers(reference.results)
-    for name, value in reference.artifacts.items():
-        assert torch.equal(artifacts[name], value)
+    same_as_undisturbed(tmp_path)
 
 
 def test_several_devices_need_a_folder(tmp_path):

@@ -165,20 +165,20 @@ def test_a_trained_flow_draws_from_the_laws_of_new_graphs():
     """The mean objective of samples of test graphs is near the enumerated one (untrained: far)."""
     beta, chains = 1.0, 200
     problem = partial(IndependentSets, penalty=1.0001)
-    settings = {"beta_start": beta, "beta": beta, "chains": 128, "batch_size": 128, "n_steps": 16,
+    settings = {"beta_start": beta, "beta": beta, "chains": 128, "batch_size": 64, "n_steps": 16,
                 "chains_per_graph": chains, "refresh_every": 20}  # fmt: skip
     method = GraphDNFS(
         problem, 9, partial(LeGF, hidden=32, heads=4, layers=2, readout_scale=0.1),
-        lambda parameters: torch.optim.AdamW(parameters, lr=3e-3), graphs_per_rollout=8, **settings,
+        lambda parameters: torch.optim.AdamW(parameters, lr=5e-3), graphs_per_rollout=8, **settings,
     )  # fmt: skip
     trainer = Trainer(
-        max_steps=500, max_epochs=-1, accelerator="cpu", logger=False,
+        max_steps=250, max_epochs=-1, accelerator="cpu", logger=False,
         enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
     )  # fmt: skip
     before = law_errors(method, problem, beta)
     trainer.fit(method, data())
     after = law_errors(method, problem, beta)
-    assert before > 0.5 and after < 0.15, (before, after)  # 0.66 and 0.06; blind to edges: 0.40
+    assert before > 0.5 and after < 0.15, (before, after)  # 0.66 and 0.09; blind to edges: 0.40
 
 
 def law_errors(method, problem, beta):
