@@ -9,10 +9,15 @@ import torch
 from jumpbench.data.ising_samples import lattice_couplings
 from jumpbench.methods.dnfs.trajectories import WAYS
 
-CURVES = ("slope_std", "integrand_std", "loss", "ess")
+TITLES = {
+    "slope_std": r"std of $\partial_t \log \rho_t$",
+    "integrand_std": r"std of $\xi_t$",
+    "loss": "loss",
+    "ess": "effective sample size",
+}
 
 
-def estimators(table: Any, metrics: tuple[str, ...] = CURVES) -> Any:
+def estimators(table: Any, metrics: Sequence[str] = tuple(TITLES)) -> Any:
     """Curves of the runs of all rows and columns: one panel a quantity (Figures 1, 3, 14, 15)."""
     import matplotlib.pyplot as plt
 
@@ -31,12 +36,25 @@ def estimators(table: Any, metrics: tuple[str, ...] = CURVES) -> Any:
     for axis, metric in zip(axes, metrics, strict=True):
         for label, curves in curves_of.items():
             axis.plot(curves["step"], curves[metric], label=label)
-        axis.set(xlabel="steps", title=metric.replace("_", " "))
+        axis.set(xlabel="steps", title=TITLES.get(metric, metric))
         if metric != "ess":
-            axis.set_yscale("log")
+            _logarithmic(axis)
     axes[0].legend(fontsize=7)
     figure.tight_layout()
     return figure
+
+
+def _logarithmic(axis: Any) -> None:
+    """A logarithmic y axis; over less than two decades its marks are 1, 2 and 5 as plain numbers,
+    since every unit of a short decade is labelled otherwise."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_yscale("log")
+    low, high = axis.get_ylim()
+    if high < 100 * low:
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter(NullFormatter())
 
 
 def trajectories(table: Any, row: str, shown: Sequence[float], edge: float = 5.0) -> Any:
