@@ -32,17 +32,18 @@ def covering():
     least one of each table."""
     seen, chosen = set(), {}
     for table in TABLES:
-        cells = [cell for cell in build(load(table), Selection("smoke")) if cell.asked]
+        asked = [cell for cell in build(load(table), Selection("smoke")) if cell.asked]
+        cells = sorted(((kinds(cell), cell) for cell in asked), key=lambda pair: -len(pair[0]))
         new = {}
-        for cell in sorted(cells, key=lambda cell: -len(kinds(cell))):  # whole chains first
-            if not kinds(cell) <= seen:
-                seen |= kinds(cell)
+        for made_of, cell in cells:  # whole chains first
+            if not made_of <= seen:
+                seen |= made_of
                 rows = new.setdefault(cell.column.name, [])
                 rows += [cell.row.name] * (cell.row.name not in rows)
         if not new:
-            least = min(cells, key=lambda cell: len(kinds(cell)))
+            _, least = min(cells, key=lambda pair: len(pair[0]))
             new = {least.column.name: [least.row.name]}
-        assert seen >= set().union(*map(kinds, cells))
+        assert seen >= set().union(*(made_of for made_of, _ in cells))
         chosen[table] = new
     gc.freeze()  # what is planned stays: collections before each run pass it over
     return chosen

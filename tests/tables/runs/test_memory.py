@@ -94,8 +94,12 @@ class Cycle:
         self.itself = self
 
 
+COUNT = gc.get_freeze_count  # tests do without
+
+
 @pytest.fixture
-def nothing_frozen():
+def nothing_frozen(monkeypatch):
+    monkeypatch.setattr(gc, "get_freeze_count", COUNT)
     gc.unfreeze()
     yield
     gc.freeze()  # as at the start of all tests

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 
+from jumpbench.tables.views.figures import curves
 from jumpbench.tables.views.scatter import scatter
 from support import OwnHeads
 
@@ -19,9 +20,15 @@ class Filled(OwnHeads):
 
     def __init__(self, values):
         self.values = values
+        self.variables = {"1": {"depth": 10}, "2": {"depth": 20}}
+        self.beside = False
 
     def value(self, row, column, metric):
         return self.values.get((row, column, metric))
+
+    def cell(self, row, column, metric):
+        value = self.value(row, column, metric)
+        return SimpleNamespace(column=column, measured=value, std=None, paper=None)
 
 
 def test_points_of_a_row_are_cells_with_both_metrics():
@@ -53,3 +60,14 @@ def test_names_of_points_cover_nothing():
     frame = axis.get_window_extent()
     assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in boxes)
     plt.close(figure)
+
+
+def test_a_panel_without_numbers_costs_no_legend():
+    plt.switch_backend("Agg")
+    figure = curves(Filled({k: v for k, v in VALUES.items() if k[2] == "y"}), ["x", "y"], "depth")
+    empty, full = figure.axes
+    assert not empty.lines and empty.get_legend() is None
+    assert [text.get_text() for text in full.get_legend().get_texts()] == ["a"]
+    assert list(full.lines[0].get_xdata()) == [10, 20]
+    plt.close(figure)
+    assert curves(Filled({}), ["x", "y"], "depth") is None

@@ -269,12 +269,13 @@ def curves(
         if log_y:
             axis.set_yscale("log")
         axis.grid(alpha=0.3)
-    if many:
-        handles, labels = axes[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right upper", fontsize=7, frameon=False)
-    else:
-        axes[0][0].legend(fontsize=8, frameon=False)
     if not drawn:
         plt.close(figure)
         return None
+    first = next(axis for axis in axes[0] if axis.get_legend_handles_labels()[1])
+    if many:
+        shown = first.get_legend_handles_labels()
+        figure.legend(*shown, loc="outside right upper", fontsize=7, frameon=False)
+    else:
+        first.legend(fontsize=8, frameon=False)
     return figure
