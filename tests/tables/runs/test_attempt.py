@@ -15,6 +15,7 @@ from filelock import FileLock
 from jumpbench.cli.main import main
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.runs.attempt import attempt, was_killed
+from jumpbench.tables.runs.held import held
 from jumpbench.tables.runs.job import Job, Outcome
 from jumpbench.tables.runs.resources import Resources
 from jumpbench.tables.runs.store import read_failure
@@ -76,6 +77,13 @@ def test_what_was_killed_is_tried_last_and_named(project, capsys, monkeypatch):
     assert f"{hungry.name}: its last attempt was killed" in shown and "tried last" in shown
     assert order == [0.9, 0.5]
     assert not was_killed(hungry)
+
+
+def test_a_run_that_another_process_makes_now_was_not_killed(tmp_path):
+    (tmp_path / "begun.json").write_text("{}")
+    with held(tmp_path):
+        assert not was_killed(tmp_path)
+    assert was_killed(tmp_path)
 
 
 def _noting(order, build):

@@ -70,8 +70,17 @@ def attempt(job: Job, watch: Any = None) -> Ended:
 
 
 def was_killed(folder: Path) -> bool:
-    """Whether the last attempt ended without a word, such as by the system for lack of memory."""
-    return os.path.exists(folder / BEGUN)
+    """Whether the last attempt ended without a word, such as by the system for lack of memory,
+    and no process makes the run now."""
+    if not os.path.exists(folder / BEGUN):
+        return False
+    try:
+        with held(folder):
+            return os.path.exists(folder / BEGUN)
+    except Timeout:
+        return False
+    except UserError:  # it will be told when the run is attempted
+        return True
 
 
 def forget(folders: Sequence[Path]) -> None:
