@@ -9,6 +9,7 @@ import torch
 from jumpbench.data.ising_samples import lattice_couplings
 from jumpbench.methods.dnfs.trajectories import WAYS
 
+CURVES = ("slope_std", "integrand_std", "loss", "ess")
 TITLES = {
     "slope_std": r"std of $\partial_t \log \rho_t$",
     "integrand_std": r"std of $\xi_t$",
@@ -17,7 +18,7 @@ TITLES = {
 }
 
 
-def estimators(table: Any, metrics: Sequence[str] = tuple(TITLES)) -> Any:
+def estimators(table: Any, metrics: Sequence[str] = CURVES) -> Any:
     """Curves of the runs of all rows and columns: one panel a quantity (Figures 1, 3, 14, 15)."""
     import matplotlib.pyplot as plt
 
