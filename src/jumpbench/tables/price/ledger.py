@@ -24,7 +24,7 @@ KINDS = {
     "gathered": ("gather", "scatter", "index", "embedding", "sort", "topk", "cumsum", "cumprod",
                  "searchsorted", "unique", "nonzero", "bucketize"),
     "slow": ("exp", "log", "erf", "gelu", "silu", "sigmoid", "tanh", "softmax", "softplus", "pow",
-             "sin", "cos", "sqrt", "lgamma", "norm", "remainder"),
+             "sin", "cos", "sqrt", "lgamma", "norm", "remainder", "pool2d"),
 }  # fmt: skip
 """Parts of the names of operators that take longer than to move their elements."""
 _FILLED = {"empty", "zeros", "ones", "full", "empty_strided"}
