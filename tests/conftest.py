@@ -48,8 +48,8 @@ def _outputs(tmp_path, tmp_path_factory, monkeypatch):
     session = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(tmp_path / "outputs"))
     monkeypatch.setenv("JUMPBENCH_CACHE", str(session / "kept"))
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # 5 ms a file; no test cuts the power
-    monkeypatch.setattr(gc, "get_freeze_count", lambda: 1)  # counting them takes 50 ms a table
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # 5 ms a file, and no test cuts the power
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: 1)  # 80 ms a table
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import torch
 from matplotlib.patches import Rectangle
 
 from jumpbench.data.ising_samples import lattice_couplings
-from jumpbench.methods.dnfs.figures import couplings, energies, trajectories
+from jumpbench.methods.dnfs.figures import couplings, energies, estimators, trajectories
 from support import OwnHeads
 
 
@@ -53,3 +53,20 @@ def test_trajectories_are_a_line_of_panels_a_way():
     assert figure.axes[4].get_ylabel() == "x\nchains"
     assert trajectories(Filled(), "a", [0]) is None
     plt.close("all")
+
+
+def test_short_logarithmic_axes_have_few_plain_marks():
+    step = torch.arange(10.0)
+    curves = {"step": step, "loss": 10 ** (1 - step / 3), "integrand_std": 0.15 + 3 / (1 + step)}
+    figure = estimators(Filled(a={"curves": curves}), ["loss", "integrand_std"])
+    figure.draw_without_rendering()
+    wide, short = figure.axes
+    assert (wide.get_title(), short.get_title()) == ("loss", r"std of $\xi_t$")
+    low, high = short.get_ylim()
+    marks = [(float(y), text.get_text()) for y, text in zip(
+        short.get_yticks(), short.get_yticklabels(), strict=True)]  # fmt: skip
+    assert [said for y, said in marks if low <= y <= high] == ["0.5", "1", "2"]
+    assert not any(text.get_text() for text in short.get_yticklabels(minor=True))
+    assert "10^" in wide.get_yticklabels()[2].get_text()
+    assert estimators(Filled()) is None
+    plt.close(figure)

@@ -178,7 +178,7 @@ def test_a_trained_flow_draws_from_the_laws_of_new_graphs():
     before = law_errors(method, problem, beta)
     trainer.fit(method, data())
     after = law_errors(method, problem, beta)
-    assert before > 0.5 and after < 0.15, (before, after)  # 0.66 and 0.09; blind to edges: 0.40
+    assert before > 0.5 and after < 0.15, (before, after)  # 0.66 and 0.09; blind to edges: 0.59
 
 
 def law_errors(method, problem, beta):

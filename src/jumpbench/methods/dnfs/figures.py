@@ -9,7 +9,7 @@ import torch
 from jumpbench.data.ising_samples import lattice_couplings
 from jumpbench.methods.dnfs.trajectories import WAYS
 
-CURVES = ("slope_std", "integrand_std", "loss", "ess")
+CURVES = ("slope_std", "integrand_std", "loss", "ess")  # as a default, read from the source
 TITLES = {
     "slope_std": r"std of $\partial_t \log \rho_t$",
     "integrand_std": r"std of $\xi_t$",
@@ -46,8 +46,8 @@ def estimators(table: Any, metrics: Sequence[str] = CURVES) -> Any:
 
 
 def _logarithmic(axis: Any) -> None:
-    """A logarithmic y axis; over less than two decades its marks are 1, 2 and 5 as plain numbers,
-    since every unit of a short decade is labelled otherwise."""
+    """A logarithmic y axis, over less than two decades with the plain marks 1, 2 and 5: matplotlib
+    labels every unit of a short axis."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axis.set_yscale("log")
