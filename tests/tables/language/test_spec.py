@@ -171,10 +171,16 @@ def test_the_reference_names_every_check():
 
 
 def test_the_examples_of_the_reference_are_read(tmp_path):
-    whole, extension = re.findall(r"```yaml\n(.*?)```", REFERENCE, re.DOTALL)
+    whole, crossed, extension = re.findall(r"```yaml\n(.*?)```", REFERENCE, re.DOTALL)
     path = tmp_path / "t.yaml"
     path.write_text(whole)
     assert [row.name for row in parse("mine/t", path).rows] == ["DASBS", "LEAPS"]
     path.write_text(extension)
     added = parse("mine/t", path).rows[-1]
     assert added.ours and added.name == yaml.safe_load(extension)["rows"][0]["name"]
+    content = yaml.safe_load(whole) | yaml.safe_load(crossed) | {"scales": {"paper": {}}}
+    content["rows"][1]["columns"] = yaml.safe_load('{"beta=0.6, *": [+regime=warm]}')
+    path.write_text(yaml.safe_dump({k: v for k, v in content.items() if k != "published"}))
+    read = parse("mine/t", path)
+    assert [c.name for c in read.columns][0::3] == ["beta=0.28, 5 s", "beta=0.6, 80 s"]
+    assert list(read.rows[1].columns) == ["beta=0.6, 5 s", "beta=0.6, 80 s"]

@@ -38,6 +38,16 @@ def table_schema() -> dict[str, Any]:
         properties[key]["additionalProperties"] = _or_null({"$ref": f"#/$defs/{kind}"})
     for key in ("claims", "figures", "reading", "data", "overrides"):
         properties[key] = _or_null({k: v for k, v in properties[key].items() if k != "default"})
+    one = properties["columns"]["items"]
+    several = {"type": "array", "minItems": 1, "items": one}
+    crossed = {
+        "description": "every choice of one column from each list",
+        "type": "object",
+        "properties": {"cross": {"type": "array", "items": several}},
+        "required": ["cross"],
+        "additionalProperties": False,
+    }
+    properties["columns"]["items"] = {"anyOf": [one, crossed]}
     needed = [key for key in schema.pop("required") if key not in GIVEN]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -22,6 +22,7 @@ from jumpbench.names import no_such, visible
 from jumpbench.paths import suite_root, table_file, table_ids
 from jumpbench.tables.language.extension import Lines, Path_, extended
 from jumpbench.tables.language.malformed import GIVEN, Malformed, malformed, spelled
+from jumpbench.tables.language.shorthand import crossed, named
 from jumpbench.tables.language.tablenames import check_names
 from jumpbench.tables.language.types import (
     SCALES,
@@ -97,8 +98,9 @@ def _read(
         if not isinstance(raw, dict):
             what = "a table file is a mapping with title, rows, columns, metrics, scales"
             raise Malformed((), what)
+        raw = crossed(raw, lines, Malformed)
         if "extends" not in raw:
-            return raw, lines
+            return named(raw, lines, Malformed, {}), lines
         base_id = raw["extends"]
         if not isinstance(base_id, str) or not _ID.fullmatch(base_id):
             raise Malformed(("extends",), "extends names one table: SLUG/TABLE")
@@ -110,7 +112,7 @@ def _read(
         if base_file in (*extending, path):
             raise Malformed(("extends",), f"extends: {base_id} extends this table")
         base, _ = _read(base_id, base_file, (*extending, path))
-        return extended(base, raw, lines, Malformed)
+        return extended(base, named(raw, lines, Malformed, base), lines, Malformed)
     except Malformed as error:
         raise _told(error, path, lines) from None
     except RecursionError:
