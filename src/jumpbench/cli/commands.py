@@ -28,7 +28,7 @@ COMMANDS = {
     "plan": Command(
         showing.plan,
         "what of a table is still to run, and about how long that takes", "SLUG/TABLE ...",
-        (*_SELECTED, "devices", "within"), _EVERY_RUN, refused=_MAKES_NONE,
+        (*_SELECTED, "devices", "within", "recorded"), _EVERY_RUN, refused=_MAKES_NONE,
         more="example: jumpbench plan all scale=paper within=8h devices=8xH100",
     ),
     "gpu": Command(

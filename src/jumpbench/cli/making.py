@@ -20,7 +20,7 @@ def table(call: Call) -> int:
     launcher = arguments.launcher(call)
     if len(tables) == 1:
         return 0 if reproduce(tables[0], selection, launcher, fresh, notes, recorded) else 1
-    print(announcement(tables, selection), file=sys.stderr, flush=True)
+    print(announcement(tables, selection, recorded), file=sys.stderr, flush=True)
     done = []
     for table in tables:
         try:

@@ -34,14 +34,15 @@ def plan(call: Call) -> int:
     from jumpbench.tables.price.machines import gpu
 
     machine = gpu(call.keys["devices"]) if "devices" in call.keys else None
+    recorded = arguments.flag(call, "recorded")
     if "within" in call.keys:
         from jumpbench.tables.commands.within import print_choice, seconds_of
 
-        print_choice(tables, selection, seconds_of(call.keys["within"]), machine)
+        print_choice(tables, selection, seconds_of(call.keys["within"]), machine, recorded)
         return 0
     if len(tables) > 1:
-        return 0 if print_plans(tables, selection, machine) else 1
-    print_plan(tables[0], selection, machine)
+        return 0 if print_plans(tables, selection, machine, recorded) else 1
+    print_plan(tables[0], selection, machine, recorded)
     return 0
 
 

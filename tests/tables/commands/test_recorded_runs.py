@@ -78,6 +78,23 @@ def test_a_second_machine_adds_seeds_and_rows(project, machine, capsys):
     assert "0.50" in capsys.readouterr().out
 
 
+def test_a_plan_leaves_out_what_is_recorded(project, machine, capsys):
+    assert main([*TABLE, "rows=fair,biased", "seeds=[0]"]) == 0
+    assert main([*RECORD, "seeds=[0]"]) == 0
+    machine("second")
+    plan = ["plan", "toy/coins", "scale=small", "rows=fair,biased"]
+    capsys.readouterr()
+    for more, said in (
+        (["recorded=true"], "8 runs: 4 recorded, 4 missing"), ([], "8 runs: 8 missing"),
+        (["recorded=true", "seeds=[0]"], "4 runs: 4 recorded"),
+    ):  # fmt: skip
+        assert main([*plan, *more]) == 0
+        assert said in capsys.readouterr().out
+    assert main(["plan", "toy/*", "scale=small", "rows=fair,biased", "recorded=true"]) in (0, 1)
+    assert "4 recorded" in capsys.readouterr().out
+    assert main([*plan, "recorded=maybe"]) == 2
+
+
 def test_another_configuration_is_another_run(project, machine):
     assert main([*TABLE, "rows=fair", "seeds=[0]"]) == 0
     assert main(RECORD) == 0
@@ -128,9 +145,10 @@ def test_a_break_even_is_computed_anew(project, machine):
     assert record(project)["cells"] == cells
 
 
-def test_a_record_is_needed_and_fresh_is_refused(project, machine, capsys):
-    assert main([*TABLE, "recorded=true"]) == 2
-    assert "no record at scale small" in capsys.readouterr().err
+def test_without_a_record_all_runs_are_made_and_fresh_is_refused(project, machine, capsys):
+    assert main([*TABLE, "rows=fair", "seeds=[0]", "recorded=true"]) == 0
+    assert "no record at scale small: all its runs are made" in capsys.readouterr().out
+    assert len(made(project)) == 2
     assert main([*TABLE, "recorded=true", "fresh=true"]) == 2
     assert "give one" in capsys.readouterr().err
 

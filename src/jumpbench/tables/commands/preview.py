@@ -11,6 +11,7 @@ import yaml
 from jumpbench.errors import UserError, printable
 from jumpbench.paths import conf_dirs, experiment_names
 from jumpbench.tables.commands.overview import state_of
+from jumpbench.tables.commands.recorded import recorded_runs
 from jumpbench.tables.commands.run_seconds import Estimate, estimate, keep_seconds
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Table
@@ -49,16 +50,19 @@ def about(experiment: str) -> str:
     return ""
 
 
-def print_plan(table_id: str, selection: Selection, machine: Machine | None = None) -> None:
+def print_plan(
+    table_id: str, selection: Selection, machine: Machine | None = None, recorded: bool = False
+) -> None:
     """How many runs a table needs and is still to make, of which experiments, for how long.
 
     What was not recorded is counted (:func:`~jumpbench.tables.commands.run_seconds.estimate`).
 
     Args:
         machine: that the runs are to be made on; None: this one.
+        recorded: runs of the table's record need not be made.
     """
     table = load(table_id)
-    grid, runs, missing, states = _planned(table, selection)
+    grid, runs, missing, states = _planned(table, selection, recorded)
     out = console()
     out.print(words(out, f"{table_id}, {selection.scale}", "bold"))
     for kind, times in Counter(f"{run.slug}/{run.name}" for run in missing).items():
@@ -80,7 +84,10 @@ def print_plan(table_id: str, selection: Selection, machine: Machine | None = No
 
 
 def print_plans(
-    tables: Sequence[str], selection: Selection, machine: Machine | None = None
+    tables: Sequence[str],
+    selection: Selection,
+    machine: Machine | None = None,
+    recorded: bool = False,
 ) -> bool:
     """One line a table: its runs, and what those of them take that were recorded or counted.
 
@@ -90,7 +97,7 @@ def print_plans(
     out, planned, total = console(), True, Estimate()
     for table_id in tables:
         try:
-            grid, _, missing, states = _planned(load(table_id), selection)
+            grid, _, missing, states = _planned(load(table_id), selection, recorded)
         except UserError as error:
             print(f"error: {table_id}: {printable(str(error))}", file=sys.stderr)
             planned = False
@@ -107,28 +114,46 @@ def print_plans(
 
 
 def _planned(
-    table: Table, selection: Selection
+    table: Table, selection: Selection, recorded: bool
 ) -> tuple[list[GridCell], list[Run], list[Run], str]:
     """Cells, runs, those that are still to be made, and how many are in which state."""
     grid = build(table, selection)
     runs = unique_runs(grid)
-    each = [state_of(run)[0] for run in runs]
-    missing = [run for run, state in zip(runs, each, strict=True) if state != "done"]
+    wanted = {run.hash for run in unique_runs(_unrecorded(table.id, selection, grid, recorded))}
+    each = [state_of(run)[0] if run.hash in wanted else "recorded" for run in runs]
+    todo = zip(runs, each, strict=True)
+    missing = [run for run, state in todo if state not in ("done", "recorded")]
     counted = ", ".join(f"{n} {state}" for state, n in Counter(each).items())
     return grid, runs, missing, _states(len(runs), counted)
+
+
+def _unrecorded(
+    table_id: str, selection: Selection, grid: list[GridCell], recorded: bool
+) -> list[GridCell]:
+    """The grid without the runs of the table's record; all of it unless ``recorded`` is asked."""
+    known = recorded_runs(table_id, selection.scale) if recorded else None
+    return known.left(grid) if known else grid
+
+
+def still_to_make(
+    table: Table, selection: Selection, recorded: bool
+) -> tuple[list[GridCell], list[str]]:
+    """Cells of a selection, and the hashes of the runs that are not finished."""
+    grid = build(table, selection)
+    runs = unique_runs(_unrecorded(table.id, selection, grid, recorded))
+    return grid, [run.hash for run in runs if state_of(run)[0] != "done"]
 
 
 def _states(count: int, counted: str) -> str:
     return f"{count} run{'s'[: count > 1]}: {counted}" if count else "nothing to run"
 
 
-def announcement(tables: Sequence[str], selection: Selection) -> str:
+def announcement(tables: Sequence[str], selection: Selection, recorded: bool = False) -> str:
     """How many runs several tables are still to make, and how long these take together."""
     total, missing = Estimate(), set[str]()
     for table_id in tables:
         with contextlib.suppress(UserError):  # told when it is its turn
-            grid = build(load(table_id), selection)
-            own = [run.hash for run in unique_runs(grid) if state_of(run)[0] != "done"]
+            grid, own = still_to_make(load(table_id), selection, recorded)
             missing.update(own)
             total.add(estimate(table_id, selection.scale, grid, own))
     count = f"{len(missing)} run{'s'[: len(missing) != 1]} to make"

@@ -38,7 +38,7 @@ def reproduce(
     number.
 
     Args:
-        recorded: runs of the table's record are not made; their numbers are shown.
+        recorded: runs of the table's record, if it has one, are not made; their numbers are shown.
 
     Raises:
         UserError: bad input, told before anything runs.
@@ -66,7 +66,7 @@ def make(
     """
     known = recorded_runs(table_id, selection.scale) if recorded else None
     if recorded and known is None:
-        raise UserError(f"{table_id} has no record at scale {selection.scale}; leave out recorded=")
+        print(f"{table_id} has no record at scale {selection.scale}: all its runs are made")
     plan = TablePlan(load(table_id), selection, known.seeds if known else ())
     files = TableFiles(plan, known)
     if not any(cell.asked or cell.row.cited for cell in plan.part):

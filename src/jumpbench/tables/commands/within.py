@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from jumpbench.errors import UserError
-from jumpbench.tables.commands.overview import state_of
+from jumpbench.tables.commands.preview import still_to_make
 from jumpbench.tables.commands.recorded import decided_claims
 from jumpbench.tables.commands.run_seconds import Estimate, duration, estimate
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.grid import Selection
 from jumpbench.tables.price.machines import Machine
 from jumpbench.tables.views.console import console, words
 
@@ -63,11 +63,15 @@ def choose(candidates: Sequence[Candidate], seconds: float, count: int = 1) -> l
 
 
 def print_choice(
-    tables: Sequence[str], selection: Selection, seconds: float, machine: Machine | None
+    tables: Sequence[str],
+    selection: Selection,
+    seconds: float,
+    machine: Machine | None,
+    recorded: bool = False,
 ) -> None:
     """What to run, with cost and claims, the command, and what could not be chosen and why."""
     out, count = console(), machine.count if machine else 1
-    candidates = list(_candidates(tables, selection, machine))
+    candidates = list(_candidates(tables, selection, machine, recorded))
     chosen = choose(candidates, seconds, count)
     total = Estimate()
     for one in chosen:
@@ -92,11 +96,13 @@ def print_choice(
     )  # fmt: skip
     ray = " launcher=ray" if count > 1 else ""
     names = " ".join(one.table for one in chosen)
-    out.print(words(out, f"jumpbench table {names} scale={selection.scale}{ray}"), soft_wrap=True)
+    only = " recorded=true" if recorded else ""
+    line = f"jumpbench table {names} scale={selection.scale}{ray}{only}"
+    out.print(words(out, line), soft_wrap=True)
 
 
 def _candidates(
-    tables: Sequence[str], selection: Selection, machine: Machine | None
+    tables: Sequence[str], selection: Selection, machine: Machine | None, recorded: bool
 ) -> Iterator[Candidate]:
     for number, table_id in enumerate(tables, 1):
         table = load(table_id)
@@ -107,8 +113,7 @@ def _candidates(
         claims = [claim for claim in deciding if claim not in done]
         if not claims:
             continue
-        grid = build(table, selection)
-        runs = [run.hash for run in unique_runs(grid) if state_of(run)[0] != "done"]
+        grid, runs = still_to_make(table, selection, recorded)
         place = f"{number} of {len(tables)}"
         line = f"pricing {table_id} ({place}), up to a minute for each kind of run ..."
         print(line, file=sys.stderr, flush=True)
