@@ -112,6 +112,10 @@ def test_several_tables_are_not_counted_but_on_another_machine_or_in_a_time(proj
     assert main(["plan", "toy/coins", "scale=smoke", "within=soon"]) == 2
     assert main(["plan", "toy/*", "scale=smoke", "within=1h"]) == 0
     assert "no table decides an open claim in 60 min" in capsys.readouterr().out
+    given = ["scale=paper", "seeds=2", "rows=fair,biased", "columns=small n"]
+    assert main(["plan", "toy/coins", *given, "within=1h", "recorded=true"]) == 0
+    said = "jumpbench table toy/coins scale=paper seeds=2 rows=fair,biased 'columns=small n'"
+    assert f"{said} recorded=true" in capsys.readouterr().out, "as it was given"
     assert main(["plan", "toy/coins", "scale=smoke"]) == 0
     capsys.readouterr()
     assert main(["list"]) == 0

@@ -1,6 +1,7 @@
 """``jumpbench plan TABLES within=8h``: which tables decide most of what is open in a given time."""
 
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -94,11 +95,9 @@ def print_choice(
             + (f" on {count} devices" if count > 1 else ""), "bold",
         )
     )  # fmt: skip
-    ray = " launcher=ray" if count > 1 else ""
-    names = " ".join(one.table for one in chosen)
-    only = " recorded=true" if recorded else ""
-    line = f"jumpbench table {names} scale={selection.scale}{ray}{only}"
-    out.print(words(out, line), soft_wrap=True)
+    given = [*(one.table for one in chosen), *selection.words()]
+    given += ["launcher=ray"] * (count > 1) + ["recorded=true"] * recorded
+    out.print(words(out, f"jumpbench table {shlex.join(given)}"), soft_wrap=True)
 
 
 def _candidates(

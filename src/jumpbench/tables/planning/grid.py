@@ -45,6 +45,12 @@ class Selection:
     columns: str | None = None
     overrides: tuple[str, ...] = ()
 
+    def words(self) -> list[str]:
+        """What a command line says to select this."""
+        parts = {"seeds": self.seeds, "rows": self.rows, "columns": self.columns}
+        said = [f"{key}={value}" for key, value in parts.items() if value is not None]
+        return [f"scale={self.scale}", *said, *self.overrides]
+
     @property
     def changes(self) -> tuple[str, ...]:
         """What can change a number: overrides (not of device, loggers or workers), and files of
