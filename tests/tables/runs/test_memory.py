@@ -2,6 +2,7 @@
 
 import gc
 import os
+import platform
 import subprocess
 import sys
 import weakref
@@ -13,9 +14,12 @@ from jumpbench.tables.runs.attempt import attempt
 from jumpbench.tables.runs.job import Job, Outcome
 from jumpbench.tables.runs.memory import forget_peak, many_runs
 
+LIBRARY, VERSION = platform.libc_ver()
+NEW = LIBRARY == "glibc" and tuple(map(int, VERSION.split(".")[:2])) >= (2, 35)
+
 # Megabytes that glibc holds more after ten blocks came and went than before. Its own books: page
 # faults depend on what happens to lie above the blocks. Blocks just below the largest size that
-# glibc keeps, so that by default each is a mapping of its own, given back when it is freed.
+# older ones keep, so that by default each is a mapping of its own, given back when it is freed.
 PROBE = """
 import ctypes
 import sys
@@ -37,16 +41,16 @@ def held():
 
 agreed = keep_freed_memory() if sys.argv[1] == "keep" else False
 before = held()
-blocks = [torch.empty(30 * 2**20, dtype=torch.uint8) for _ in range(10)]
+blocks = [torch.empty(int(sys.argv[2]) * 2**20, dtype=torch.uint8) for _ in range(10)]
 del blocks
 print(held() - before, int(agreed))
 """
 
 
-def probe(*, keep: bool, **environment: str) -> tuple[int, bool]:
-    """Megabytes held of 300 that were freed, and whether glibc agreed to keep them."""
+def probe(*, keep: bool, size: int = 30, **environment: str) -> tuple[int, bool]:
+    """Megabytes held of ten blocks that were freed, and whether glibc agreed to keep them."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("MALLOC_", "GLIBC_"))}
-    command = [sys.executable, "-c", PROBE, "keep" if keep else "leave"]
+    command = [sys.executable, "-c", PROBE, "keep" if keep else "leave", str(size)]
     shown = subprocess.run(command, env=clean | environment, capture_output=True, text=True)
     if "no glibc" in shown.stderr:
         pytest.skip(shown.stderr.strip())
@@ -62,6 +66,12 @@ def test_the_next_step_finds_the_memory_of_the_last():
     assert by_default < 30
     # One block may fit into what the heap had free; without a trim threshold half are left.
     assert kept > 250
+
+
+@pytest.mark.skipif(not NEW, reason="needs glibc 2.35")
+def test_so_it_does_of_large_blocks():
+    assert probe(keep=True, size=100)[0] > 800
+    assert probe(keep=True, size=300)[0] < 100  # too much to hold for what may not come again
 
 
 def test_settings_of_the_environment_win():
