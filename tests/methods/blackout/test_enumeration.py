@@ -186,7 +186,7 @@ def test_the_smooth_levels_of_the_exact_table_are_these():
     assert torch.allclose(smooth_levels(), grey_levels().law, rtol=1e-12, atol=0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_grey_levels_on_the_whole_grid():
     counts, grid = grey_levels(), FisherTimes(1000, LAST)
     y = means(counts, grid)
