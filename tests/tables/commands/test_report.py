@@ -7,7 +7,7 @@ from toys import table_json
 
 from jumpbench.cli.main import main
 from jumpbench.paths import outputs_root, suite_root
-from jumpbench.tables.commands import recorded
+from jumpbench.tables.commands import recorded, report
 from jumpbench.tables.commands.recorded import write_record
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.runs import codeage
@@ -170,3 +170,19 @@ def test_a_verdict_at_two_scales_is_listed_at_the_larger(project):
     small.write_text(json.dumps(content))
     assert main(["report", "--readme"]) == 0
     assert sum("**" in line for line in readme.read_text().splitlines()) == 2
+
+
+def test_a_record_names_what_its_scale_leaves_out_and_holds_no_cell_of_it():
+    def cell(row, column, asked=False, paper=None):
+        return {"row": row, "column": column, "asked": asked, "paper": paper, "status": "missing"}
+
+    part = [cell("a", "x", asked=True), cell("b", "y", asked=True)]
+    gaps = [cell("a", "y"), cell("b", "x")]
+    outside = [cell(row, column) for row in "abc" for column in "xyz"]
+    outside = [c for c in outside if c["row"] == "c" or c["column"] == "z"]
+    printed = [cell("d", "x", paper=1.0)]
+    kept = report._of_the_scale([*part, *gaps, *outside, *printed])
+    assert [c for c in kept if c in (*part, *gaps, *printed)] == [*part, *gaps, *printed]
+    rest = [c for c in kept if c in outside]
+    assert {c["row"] for c in rest} >= {"c"} and {c["column"] for c in rest} >= {"z"}
+    assert len(rest) == 2

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
@@ -72,6 +73,7 @@ def record(table_id: str, selection: Selection) -> Path:
         )
     view = files.write(final=True, anew=True)
     content = files.content(view.cells)
+    content["cells"] = _of_the_scale(content["cells"])
     content["provenance"] = dict(view.provenance)
     if older := older_runs(view.provenance):
         print(f"warning: {older}; fresh=true makes them again", file=sys.stderr)
@@ -88,6 +90,28 @@ def record(table_id: str, selection: Selection) -> Path:
     if path != recorded_file(table_id, selection.scale):
         print(f"note: the installed package is left alone; the record is {path}", file=sys.stderr)
     return path
+
+
+def _of_the_scale(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without cells of rows and columns that the scale leaves out, save one that names each.
+
+    Those beside which the paper prints a number stay. A leaderboard has 48 columns, of which a
+    scale has six.
+    """
+
+    def belongs(cell: dict[str, Any]) -> bool:
+        return cell["asked"] or cell["status"] != "missing" or cell["paper"] is not None
+
+    def names(cell: dict[str, Any]) -> set[tuple[str, str]]:
+        return {(kind, cell[kind]) for kind in ("row", "column")}
+
+    part = {name for cell in cells if belongs(cell) for name in names(cell)}
+    kept, told = [], set(part)
+    for cell in cells:
+        if belongs(cell) or names(cell) <= part or not names(cell) <= told:
+            kept.append(cell)
+            told |= names(cell)
+    return kept
 
 
 def readmes() -> list[Path]:
