@@ -61,9 +61,9 @@ def test_the_page_stands_alone_and_knows_where_numbers_come_from(project, toy_pa
     record = json.loads((folder.parent / "table.json").read_text())
     place = own["places"].index("rows=fair 'columns=small n'")
     fair = next(c for c in own["cells"] if c["place"] == place)
-    assert [v["seed"] for v in fair["values"]] == [0, 1] and fair["paper"] == 0.5
+    assert [seed for seed, _, _ in fair["values"]] == [0, 1] and fair["paper"] == 0.5
     assert fair["measured"] == pytest.approx(record["cells"][0]["measured"], rel=1e-6)
-    made = own["runs"][fair["values"][0]["run"]]
+    made = own["runs"][fair["values"][0][2]]
     assert made["run"] == record["cells"][0]["values"][0]["run"]
     assert made["took"].endswith("GB") and "torch" in made["versions"]
     assert own["command"].endswith("toy/coins scale=small")

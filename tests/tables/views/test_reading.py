@@ -79,3 +79,16 @@ def test_claims_come_first_and_notes_are_folded_in_markdown(printed, project):
     claims, numbers = text.index("The fair coin is lowest."), text.index("| fair |")
     notes = text.index("<details><summary>Notes</summary>")
     assert claims < numbers < notes < text.index("our row, not in the paper.")
+
+
+def test_columns_that_were_not_run_are_named_in_that_line_too(printed, project):
+    plain = TABLE.split("published:")[0] + "scales:" + TABLE.split("scales:")[1]
+    plain = plain.replace("name: large n", 'name: "large, n"')
+    printed("rows=fair,biased", "columns=small n", table=plain)
+    lines = (project / "outputs/tables/toy/coins/smoke/table.md").read_text().splitlines()
+    (line,) = [line for line in lines if line.startswith("Not run")]
+    assert "large, n (jumpbench table toy/coins scale=smoke 'columns=large? n')" in line
+    assert not any("large" in line for line in lines if line.startswith("|"))
+    printed("rows=fair,biased", "columns=large? n", table=plain)  # what the line says
+    whole = (project / "outputs/tables/toy/coins/smoke/table.md").read_text()
+    assert "columns=" not in whole and "large, n" in whole

@@ -183,6 +183,7 @@ def inside(view: View) -> list[Cell]:
     cells = [c for c in view.cells if view.beside or c.status != "cited"]
     rows, columns, metrics = left_out(cells)
     rows += not_run(view)
+    columns += columns_not_run(view)
     return [
         c for c in cells
         if c.row not in rows and c.column not in columns and c.metric not in metrics
@@ -194,6 +195,14 @@ def not_run(view: View) -> list[str]:
     made = {c.row for c in view.cells if c.status not in ("missing", "cited")}
     idle = {c.row for c in view.cells if c.asked and c.status == "missing"} - made
     return [row.name for row in view.table.rows if row.name in idle] if made else []
+
+
+def columns_not_run(view: View) -> list[str]:
+    """Likewise columns, where no published number stands in them."""
+    made = {c.column for c in view.cells if c.status not in ("missing", "cited")}
+    idle = {c.column for c in view.cells if c.asked and c.status == "missing"} - made
+    shown = made and not view.beside
+    return [column.name for column in view.table.columns if column.name in idle] if shown else []
 
 
 def blocks(view: View) -> list[Block]:

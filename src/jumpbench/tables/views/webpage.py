@@ -195,16 +195,15 @@ def _cell(
     view: View, cell: Cell, number: Mapping[str, int], place: Mapping[tuple[str, str], int]
 ) -> dict[str, Any]:
     """What is said of a cell; what has no value is left out. Its row, column and metric stand
-    around it on the page. Runs and places are numbers in the lists of :func:`_content`."""
+    around it on the page. Runs and places are numbers in the lists of :func:`_content`; a value is
+    its seed, the number and its run."""
     names = ("measured", "std", "uncertainty", "perfect", "n_seeds", "n_samples", "status",
             "verdict", "note")  # fmt: skip
     metric = view.table.metrics.get(cell.metric)
     content: dict[str, Any] = {name: _short(getattr(cell, name)) for name in names}
     if view.beside and metric and metric.printed:
         content |= {"paper": cell.paper, "paper_std": cell.paper_std}
-    content["values"] = [
-        {"seed": v.seed, "value": _short(v.value), "run": number[v.run]} for v in cell.values
-    ]
+    content["values"] = [(v.seed, _short(v.value), number[v.run]) for v in cell.values]
     if cell.asked:
         content["place"] = place[cell.row, cell.column]
     return {name: value for name, value in content.items() if value not in (None, "")}

@@ -8,7 +8,14 @@ from jumpbench.names import one_line, visible
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.direction import MIXED, OTHER, SAME, WORDS
 from jumpbench.tables.language.types import OWN, PAPERS, Metric
-from jumpbench.tables.views.layout import View, inside, is_outside, left_out, not_run
+from jumpbench.tables.views.layout import (
+    View,
+    columns_not_run,
+    inside,
+    is_outside,
+    left_out,
+    not_run,
+)
 
 MOST_LEFT_OUT = 12
 """Names that one note says are left out."""
@@ -112,13 +119,20 @@ def reasons(view: View) -> list[str]:
 
 
 def unrun(view: View) -> str:
-    """Rows that were not run, and the command that makes them; empty if all have been."""
-    if not (rows := not_run(view)):
-        return ""
+    """Rows and columns that were not run, each with the command that makes them; empty if none."""
     words = ["jumpbench", "table", view.table.id, f"scale={view.scale_name}", *view.overrides]
-    names = [view.row_head(row).removesuffix(" *") for row in rows]
-    command = shlex.join([*words, f"rows={','.join(rows)}"])
-    return one_line(f"Not run: {', '.join(names)} ({command})")
+    lines = []
+    for key, names, head in (
+        ("rows", not_run(view), lambda row: view.row_head(row).removesuffix(" *")),
+        ("columns", columns_not_run(view), view.column_head),
+    ):
+        if names:
+            # A comma parts names, and ? stands for any character.
+            chosen = ",".join(name.replace(",", "?") for name in names)
+            command = shlex.join([*words, f"{key}={chosen}"])
+            between = "; " if "," in "".join(names) else ", "
+            lines.append(f"{between.join(map(head, names))} ({command})")
+    return one_line(f"Not run: {'; '.join(lines)}") if lines else ""
 
 
 def claim_counts(view: View) -> str:

@@ -202,11 +202,11 @@ function detail(td) {
   say("samples", cell.n_samples);
   say("status", cell.status);
   say("note", cell.note);
-  for (const value of cell.values) {
-    add(dialog, "h3", `seed ${value.seed}: ${value.value}`);
+  for (const [seed, value, run] of cell.values) {
+    add(dialog, "h3", `seed ${seed}: ${value}`);
     const made = add(dialog, "dl");
     const tell = (name, text) => { if (text) { add(made, "dt", name); add(made, "dd", text); } };
-    for (const [name, text] of Object.entries(runs[value.run])) tell(name, text);
+    for (const [name, text] of Object.entries(runs[run])) tell(name, text);
   }
   const made = cell.values.length > 0;
   if (made) {
