@@ -6,7 +6,8 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from jumpbench.tables.price.ledger import Ledger, TooLong, kind_of
+from jumpbench.tables.price.ledger import Ledger, TooLong
+from jumpbench.tables.price.operators import HEAD, kind_of
 from jumpbench.tables.price.repeated import counting_saved, traced_once
 
 B, D, H = 5, 16, 32
@@ -60,15 +61,31 @@ def test_a_transformer_takes_its_closed_form_and_what_torch_counts_on_real_tenso
 def test_convolutions_bytes_and_elements_are_counted_apart():
     x = torch.empty(2, 3, 8, 8, device="meta")
     layer = nn.Conv2d(3, 4, 3, padding=1, device="meta")
-    assert counted(lambda: layer(x)).convolved == 2 * 2 * 4 * 64 * 3 * 9
+    forward = counted(lambda: layer(x))
+    assert forward.convolved == 2 * 2 * 4 * 64 * 3 * 9
+    assert forward.windowed == 2 * 4 * 64  # the larger of its two sides
+    both = counted(lambda: layer(x).sum().backward())
+    assert (both.convolved, both.windowed) == (2 * forward.convolved, 2 * forward.windowed)
+    assert counted(lambda: nn.functional.max_pool2d(x, 2)).windowed == x.numel()
     work = counted(lambda: x + x)
     assert (work.bytes, work.operators, work.flops) == (3 * 4 * x.numel(), 1, 0)
     assert counted(lambda: x.view(-1)[None]).bytes == 0
     assert counted(lambda: x.exp()).slow == x.numel()
     assert counted(lambda: torch.rand(10, device="meta")).random == 10
+    assert counted(lambda: x.exponential_()).drawn == x.numel()
     assert counted(lambda: x.flatten().sort()).gathered == x.numel()
     assert kind_of("index_select") == "gathered" and kind_of("add") == ""
-    assert kind_of("max_pool2d_with_indices") == "slow"  # 5 ns an element
+
+
+def test_attention_counts_its_scores():
+    def scores(sites, batch=5, heads=2):
+        q = torch.empty(batch, heads, sites, 8, device="meta", requires_grad=True)
+        forward = counted(lambda: F.scaled_dot_product_attention(q, q, q)).attended
+        both = counted(lambda: F.scaled_dot_product_attention(q, q, q).sum().backward()).attended
+        assert both == 3.5 * forward
+        return forward / (batch * heads)
+
+    assert scores(64) == 64**2 and scores(10) == HEAD
 
 
 def test_a_module_is_traced_once_and_counted_each_time():

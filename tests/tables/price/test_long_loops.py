@@ -6,8 +6,9 @@ import pytest
 
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.price import long_loops
-from jumpbench.tables.price.ledger import TooLong, Work
+from jumpbench.tables.price.ledger import TooLong
 from jumpbench.tables.price.long_loops import counted, interpolated
+from jumpbench.tables.price.operators import Work
 from jumpbench.tables.price.passes import Count, count
 
 LOOPS = (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jumpbench.tables.price.machines import Machine
 
 _SUITE = ("tables", "cli")  # what no run's work depends on, but for what counts:
-_COUNTS = ("ledger.py", "repeated.py", "stand_ins.py", "passes.py", "long_loops.py")
+_COUNTS = ("ledger.py", "operators.py", "repeated.py", "stand_ins.py", "passes.py", "long_loops.py")
 NOT_COUNTED = "not counted yet"
 _OF_ONE = ("seed", "needs")  # of one run, not of its work
 
@@ -27,8 +27,8 @@ _OF_ONE = ("seed", "needs")  # of one run, not of its work
 @dataclass(frozen=True)
 class Price:
     """What a run takes, or ``why`` that is not known. ``work``: see
-    :class:`~jumpbench.tables.price.ledger.Work`; ``memory``: GiB of weights, gradients, states of
-    optimisers and activations."""
+    :class:`~jumpbench.tables.price.operators.Work`; ``memory``: GiB of weights, gradients, states
+    of optimisers and activations."""
 
     work: Mapping[str, float] | None = None
     steps: float = 0.0

@@ -1,34 +1,17 @@
-"""Counting without computing: every operator of a pass on fake tensors, by what it takes.
-
-Matrix products and convolutions count floating-point operations, by the formulas of torch's
-``FlopCounterMode``; every other operator counts the bytes that it reads and writes, and elements
-where one takes longer than to move it (``slow``: exponentials and logarithms; ``random``;
-``gathered``: sorts, look-ups). Views move nothing.
-"""
+"""Counting without computing: every operator of a pass, on tensors without memory."""
 
 import contextlib
-import functools
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry
 
-KINDS = {
-    "random": ("rand", "uniform", "exponential", "random", "bernoulli", "normal_", "multinomial",
-               "binomial", "poisson", "dropout"),
-    "gathered": ("gather", "scatter", "index", "embedding", "sort", "topk", "cumsum", "cumprod",
-                 "searchsorted", "unique", "nonzero", "bucketize"),
-    "slow": ("exp", "log", "erf", "gelu", "silu", "sigmoid", "tanh", "softmax", "softplus", "pow",
-             "sin", "cos", "sqrt", "lgamma", "norm", "remainder", "pool2d"),
-}  # fmt: skip
-"""Parts of the names of operators that take longer than to move their elements."""
+from jumpbench.tables.price.operators import Work, is_view, kind_of, tensors_in, work_of
+
 _FILLED = {"empty", "zeros", "ones", "full", "empty_strided"}
-_MADE = {"detach", "alias", "empty_like", "new_empty", "lift_fresh", "empty", "empty_strided"}
 SMALL = 100_000
 """Elements up to which an operator on known values alone is really done."""
 
@@ -38,41 +21,6 @@ class TooLong(Exception):
 
     def __init__(self) -> None:
         super().__init__("too many operators to go through")
-
-
-@dataclass
-class Work:
-    """What operators take, in units that depend on no machine."""
-
-    flops: float = 0.0  # of matrix products
-    convolved: float = 0.0  # of convolutions
-    bytes: float = 0.0
-    slow: float = 0.0
-    random: float = 0.0
-    gathered: float = 0.0
-    operators: float = 0.0
-    views: float = 0.0
-    saved: float = 0.0  # bytes that autograd keeps for the backward pass
-
-    def __add__(self, other: "Work") -> "Work":
-        theirs = vars(other)
-        return Work(**{name: value + theirs[name] for name, value in vars(self).items()})
-
-    def __iadd__(self, other: "Work") -> "Work":  # in place: whoever counts apart holds this one
-        mine = self.__dict__
-        for name, value in other.__dict__.items():
-            if value:
-                mine[name] += value
-        return self
-
-    def __mul__(self, factor: float) -> "Work":
-        return Work(**{name: value * factor for name, value in vars(self).items()})
-
-    def __sub__(self, other: "Work") -> "Work":
-        return self + other * -1.0
-
-    def positive(self) -> "Work":
-        return Work(**{name: max(value, 0.0) for name, value in vars(self).items()})
 
 
 class Ledger(TorchDispatchMode):
@@ -111,10 +59,10 @@ class Ledger(TorchDispatchMode):
         if time.process_time() > self._end:
             raise TooLong
         name = func._overloadpacket.__name__
-        tensors = list(_tensors(args))
+        tensors = list(tensors_in(args))
         if kwargs:
-            tensors += _tensors(list(kwargs.values()))
-        hollow = any(t.is_meta for t in tensors) or kind_of(name) == "random"
+            tensors += tensors_in(list(kwargs.values()))
+        hollow = any(t.is_meta for t in tensors) or kind_of(name) in ("random", "drawn")
         if hollow or sum(t.numel() for t in tensors) > SMALL or (not tensors and name in _FILLED):
             if name in _ANSWERS:
                 return _ANSWERS[name](*args, **kwargs)  # type: ignore[operator]
@@ -122,7 +70,7 @@ class Ledger(TorchDispatchMode):
             kwargs = {k: None if k == "generator" else _hollow(v) for k, v in kwargs.items()}
             if "device" in kwargs or not tensors:
                 kwargs["device"] = "meta"
-            if not _is_view(func):
+            if not is_view(func):
                 return self._cached(func, name, args, kwargs)
         return self._done(func, name, args, kwargs)[0]
 
@@ -153,7 +101,7 @@ class Ledger(TorchDispatchMode):
             out = func(*args, **kwargs)
         except NotImplementedError:  # torch has no such kernel for tensors without memory
             out = torch.empty_like(args[0])
-        work = _work(func, name, args, kwargs, out)
+        work = work_of(func, name, args, kwargs, out)
         self.largest = max(self.largest, work.bytes)
         if self.counting:
             self.work += work
@@ -162,52 +110,12 @@ class Ledger(TorchDispatchMode):
         return out, work
 
 
-def _work(func: Any, name: str, args: Any, kwargs: Any, out: Any) -> Work:
-    """What one operator takes."""
-    if func._overloadpacket in flop_registry:
-        formula = flop_registry[func._overloadpacket]
-        flops = float(formula(*args, **kwargs, out_val=out))
-        kind = "convolved" if "conv" in name else "flops"
-        return Work(operators=1, **{kind: flops})
-    if name in _MADE or _is_view(func):
-        return Work(views=1)
-    results = list(_tensors(out))
-    every = [*_tensors(args), *results]
-    work = Work(
-        operators=len(args[0]) if name.startswith("_foreach") else 1,
-        bytes=sum(t.numel() * t.element_size() for t in every),
-    )
-    if kind := kind_of(name):
-        counted = results[:1] if kind == "gathered" else every
-        setattr(work, kind, max((t.numel() for t in counted), default=0))
-    return work
-
-
 def _shape(value: Any) -> Any:
     if isinstance(value, Tensor):
         return (value.shape, value.stride(), value.dtype)
     if isinstance(value, list | tuple):
         return tuple(map(_shape, value))
     return value
-
-
-@functools.cache
-def kind_of(name: str) -> str:
-    return next((k for k, parts in KINDS.items() if any(p in name for p in parts)), "")
-
-
-@functools.cache
-def _is_view(func: Any) -> bool:
-    """Whether an operator gives another look at its argument's memory."""
-    return any(r.alias_info is not None and not r.alias_info.is_write for r in func._schema.returns)
-
-
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _tensors(inner)
 
 
 def _hollow(value: Any) -> Any:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from jumpbench.tables.price.ledger import TooLong, Work
+from jumpbench.tables.price.ledger import TooLong
+from jumpbench.tables.price.operators import Work
 from jumpbench.tables.price.passes import SECONDS, Count, count
 
 LENGTHS = ("burn_in", "kernel_steps", "n_iterations", "n_metropolis", "n_proposals", "n_steps",

@@ -25,6 +25,9 @@ GPUS = {  # TFLOP/s of dense products in float32 (torch's default, without TF32)
     "RTX4090": (82.6, 165, 1.008, 24), "RTX3090": (35.6, 71, 0.936, 24),
     "V100": (15.7, 125, 0.9, 32), "T4": (8.1, 65, 0.32, 16),
 }  # fmt: skip
+_KINDS = (
+    "flops", "convolved", "bytes", "slow", "random", "drawn", "gathered", "windowed", "attended",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,8 @@ class Machine:
     """Seconds per unit of work.
 
     Args:
-        flops, bytes, operators, convolved, slow, random, gathered, views: per unit of
-            :class:`~jumpbench.tables.price.ledger.Work`.
+        flops, ..., views: per unit of that kind in a
+            :class:`~jumpbench.tables.price.operators.Work`.
         steps: of a training loop, beside its operators.
         runs: before and after a run.
         half: flops in half precision; None: as ``flops``.
@@ -48,7 +51,10 @@ class Machine:
     convolved: float
     slow: float = 0.0
     random: float = 0.0
+    drawn: float = 0.0
     gathered: float = 0.0
+    windowed: float = 0.0
+    attended: float = 0.0
     views: float = 0.0
     steps: float = 1e-3
     runs: float = 1.0
@@ -63,12 +69,9 @@ class Machine:
         return replace(self, flops=self.half, convolved=self.half)
 
     def seconds(self, work: Mapping[str, float]) -> float:
-        """What the fields of a :class:`~jumpbench.tables.price.ledger.Work` take."""
+        """What the fields of a :class:`~jumpbench.tables.price.operators.Work` take."""
         given = work["operators"] * self.operators + work["views"] * self.views
-        rest = sum(
-            work[kind] * getattr(self, kind)
-            for kind in ("flops", "convolved", "bytes", "slow", "random", "gathered")
-        )
+        rest = sum(work[kind] * getattr(self, kind) for kind in _KINDS)
         return max(given, rest) if self.at_once else given + rest
 
 
@@ -96,7 +99,7 @@ def this_machine() -> Machine:
     here = machine()
     threads = os.environ.get("OMP_NUM_THREADS") or str(here["cores"])
     named = f"{here['cpu']}, {threads} threads"
-    key = f"{named} {importlib.metadata.version('torch')}"
+    key = f"{named} {importlib.metadata.version('torch')} {' '.join(_KINDS)}"
     folder = cache_folder("prices")
     name = f"machine-{hashlib.sha256(key.encode()).hexdigest()[:12]}.json"
     with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):

@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention as attention
 from torch.utils.data import DataLoader
-from torch.utils.flop_counter import FlopCounterMode
 
 from jumpbench.tables.price.ledger import Ledger
+from jumpbench.tables.price.operators import Work
 
 _ROWS, _WIDTH, _CHANNELS, _SIDE = 2048, 64, 64, 16  # what the networks here work on at a time
 _FAR = 2**22  # elements that no cache holds: what a training step comes back to later
@@ -21,24 +22,27 @@ def measured() -> dict[str, float]:
     """Time each kind of work; by the names in a machine
     (:class:`~jumpbench.tables.price.machines.Machine`)."""
     rows = torch.randn(_ROWS, _WIDTH, requires_grad=True)
-    images = torch.randn(8, _CHANNELS, _SIDE, _SIDE, requires_grad=True)
     linear = nn.Linear(_WIDTH, 4 * _WIDTH)
-    convolution = nn.Conv2d(_CHANNELS, _CHANNELS, 3, padding=1)
+    convolved, windowed = _over_images()
     n = _ROWS * _WIDTH
     far, other, flat = torch.rand(_FAR), torch.rand(_FAR), torch.rand(n)
     index, generator = torch.randint(n, (n,)), torch.Generator()
     moved = _least(lambda: torch.add(far, other, out=other)) / (12 * _FAR)
     operator = _operator()
+    heads = torch.randn(64, 4, 64, 16)
 
     def beyond(function: Callable[[], Any]) -> float:
         return max(_least(function) - operator, 0.0) / n
 
     return {
-        "flops": _both_ways(linear, rows),
-        "convolved": _both_ways(convolution, images),
+        "flops": _both_ways(linear, rows) / _work_of(linear, rows).flops,
+        "convolved": convolved,
+        "windowed": windowed,
+        "attended": _least(lambda: attention(heads, heads, heads)) / (64 * 4 * 64 * 64),
         "bytes": moved,
         "slow": beyond(lambda: torch.exp(flat)),
-        "random": beyond(lambda: flat.exponential_(generator=generator)),
+        "random": beyond(lambda: flat.bernoulli_(0.9, generator=generator)),
+        "drawn": beyond(lambda: flat.exponential_(generator=generator)),
         "gathered": beyond(lambda: torch.gather(flat, 0, index)),
         "operators": operator,
         "views": operator / 4,
@@ -46,15 +50,34 @@ def measured() -> dict[str, float]:
     }
 
 
+def _over_images() -> tuple[float, float]:
+    """Seconds of an operation of a convolution, and of an element under a window.
+
+    Two equations: of many channels operations take the time, of one channel and in pooling elements
+    do.
+    """
+    many = nn.Conv2d(_CHANNELS, _CHANNELS, 3, padding=1)
+    one = nn.Sequential(nn.Conv2d(1, _CHANNELS // 2, 5, padding=2), nn.MaxPool2d(2))
+    inputs = torch.randn(8, _CHANNELS, _SIDE, _SIDE, requires_grad=True), torch.randn(32, 1, 28, 28)
+    took = [_both_ways(layer, x) for layer, x in zip((many, one), inputs, strict=True)]
+    works = [_work_of(layer, x) for layer, x in zip((many, one), inputs, strict=True)]
+    taken = torch.tensor([[w.convolved, w.windowed] for w in works], dtype=torch.float64)
+    found = torch.linalg.solve(taken, torch.tensor(took, dtype=torch.float64)).clamp(min=0.0)
+    return float(found[0]), float(found[1])
+
+
 def _both_ways(layer: nn.Module, x: Tensor) -> float:
-    """Seconds of a floating-point operation of a layer, forward and backward."""
+    """Seconds of a layer, forward and backward."""
+    return _least(lambda: layer(x).sum().backward())
 
-    def pass_through() -> None:
-        layer(x).sum().backward()
 
-    with FlopCounterMode(display=False) as counter:
-        pass_through()
-    return _least(pass_through) / counter.get_total_flops()
+def _work_of(layer: nn.Module, x: Tensor) -> Work:
+    """What that takes."""
+    hollow = copy.deepcopy(layer).to("meta")
+    x = torch.empty_like(x, device="meta", requires_grad=x.requires_grad)
+    with Ledger(60.0) as ledger:
+        hollow(x).sum().backward()
+    return ledger.work
 
 
 def _least(function: Callable[[], Any], seconds: float = 0.1) -> float:

@@ -18,7 +18,8 @@ from torch.utils._pytree import tree_map
 
 from jumpbench.errors import UserError
 from jumpbench.tables.planning.gate import construct
-from jumpbench.tables.price.ledger import Ledger, Work
+from jumpbench.tables.price.ledger import Ledger
+from jumpbench.tables.price.operators import Work
 from jumpbench.tables.price.repeated import counting_saved, traced_once
 from jumpbench.tables.price.stand_ins import Trainer, fill_in, hollow, no_other_runs, no_values
 

@@ -11,7 +11,8 @@ from lightning import LightningModule
 from torch import Tensor, nn
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from jumpbench.tables.price.ledger import Ledger, Work
+from jumpbench.tables.price.ledger import Ledger
+from jumpbench.tables.price.operators import Work
 
 _PLAIN = (bool, int, float, str, type(None), torch.dtype, torch.device)
 
