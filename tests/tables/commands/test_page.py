@@ -257,7 +257,7 @@ def test_the_id_of_a_run_leads_to_no_other_folder(project, toy_page):
 
 
 def test_the_page_of_all_records_is_small_without_its_pictures(project, monkeypatch, capsys):
-    """At most 2 MB; and it says that it works."""
+    """At most 2.5 MB; and it says that it works."""
     monkeypatch.setattr(report_page, "TOLD_SECONDS", 0.0)
     assert main(["report"]) == 0
     told = capsys.readouterr().err.splitlines()

@@ -194,9 +194,10 @@ def _content(variant: Variant) -> Any:
 def _cell(
     view: View, cell: Cell, number: Mapping[str, int], place: Mapping[tuple[str, str], int]
 ) -> dict[str, Any]:
-    """What is said of a cell; what has no value is left out. Its row, column and metric stand
-    around it on the page. Runs and places are numbers in the lists of :func:`_content`; a value is
-    its seed, the number and its run."""
+    """What is said of a cell; what has no value is left out, and so is what goes without saying:
+    that it is measured, and a number of seeds that is the number of values. Its row, column and
+    metric stand around it on the page. Runs and places are numbers in the lists of
+    :func:`_content`; a value is its seed, the number and its run."""
     names = ("measured", "std", "uncertainty", "perfect", "n_seeds", "n_samples", "status",
             "verdict", "note")  # fmt: skip
     metric = view.table.metrics.get(cell.metric)
@@ -206,7 +207,11 @@ def _cell(
     content["values"] = [(v.seed, _short(v.value), number[v.run]) for v in cell.values]
     if cell.asked:
         content["place"] = place[cell.row, cell.column]
-    return {name: value for name, value in content.items() if value not in (None, "")}
+    usual = {"status": "measured", "n_seeds": len(cell.values)}
+    return {
+        name: value for name, value in content.items()
+        if value not in (None, "") and value != usual.get(name, "")
+    }  # fmt: skip
 
 
 def _short(value: Any) -> Any:

@@ -198,9 +198,9 @@ function detail(td) {
     say("verdict", `${cell.verdict} (measured − paper = ${away})`, `v-${cell.verdict}`);
   }
   say("perfect", cell.perfect);
-  say("seeds", cell.n_seeds || null);
+  say("seeds", (cell.n_seeds ?? cell.values.length) || null);
   say("samples", cell.n_samples);
-  say("status", cell.status);
+  say("status", cell.status ?? "measured");
   say("note", cell.note);
   for (const [seed, value, run] of cell.values) {
     add(dialog, "h3", `seed ${seed}: ${value}`);
