@@ -170,3 +170,11 @@ def test_every_cold_cell_of_dasbs_has_one_that_starts_warm(table, scale):
                 assert {k: v for k, v in hotter.whole["method"].items() if k not in moved} == {
                     k: v for k, v in hot.items() if k not in moved
                 }
+
+
+@pytest.mark.parametrize("scale", ["smoke", "small", "medium", "paper"])
+def test_the_curves_of_figure_1_reach_every_step_that_is_shown(scale):
+    for cell in build(load("dasbs/figure1"), Selection(scale, "1")):
+        if cell.asked and cell.runs:
+            shown = int(cell.column.name.removeprefix("step "))
+            assert shown <= cell.runs[0].config["trainer"]["max_steps"]
