@@ -15,7 +15,8 @@ from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection, build, unique_runs
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
-from jumpbench.tables.price import kept
+from jumpbench.tables.price import kept, machines
+from jumpbench.tables.price import measured as measured_machine
 from jumpbench.tables.price.long_loops import counted
 from jumpbench.tables.price.machines import OPERATOR, UTILISATION, Machine, gpu, this_machine
 from jumpbench.tables.price.measured import measured
@@ -81,9 +82,45 @@ def test_seconds_of_a_gpu_are_those_of_its_peak_or_of_its_operators():
 
 
 def test_this_machine_is_measured_once():
-    here = this_machine()
-    assert 1e-14 < here.flops < 1e-9 and 1e-7 < here.operators < 1e-3
-    assert here == this_machine()
+    rates, _ = measured()
+    assert 1e-14 < rates["flops"] < 1e-9 and 1e-7 < rates["operators"] < 1e-3
+
+
+@pytest.mark.parametrize("waiting", [0.0, 50.0], ids=["idle", "busy"])
+def test_threads_that_wait_for_each_other_are_no_slower_machine(waiting, monkeypatch):
+    """What several threads are seen to take is bounded by one thread's own time and its share; a
+    disturbed measurement is not kept."""
+    threads, asked = torch.get_num_threads(), []
+
+    def rates():
+        asked.append(torch.get_num_threads())
+        seconds = {"flops": 1.0, "operators": 2.0, "bytes": 1.0}
+        if asked[-1] == 1:
+            return seconds
+        return {"flops": 0.5 + waiting, "operators": 2.0 + waiting, "bytes": 0.01}
+
+    monkeypatch.setattr(measured_machine, "_rates", rates)
+    torch.set_num_threads(4)
+    try:
+        found, lasts = measured()
+        assert asked == [1, 4] and torch.get_num_threads() == 4
+    finally:
+        torch.set_num_threads(threads)
+    assert found == {"flops": 1.0 if waiting else 0.5, "operators": 2.0, "bytes": 0.25}
+    assert lasts is not bool(waiting)
+
+
+@pytest.mark.parametrize("lasts", [True, False])
+def test_this_machine_is_kept_unless_the_measurement_was_disturbed(lasts, monkeypatch, tmp_path):
+    taken = iter([1e-10, 2e-10])
+    rates = dict.fromkeys(("flops", "bytes", "operators", "convolved"), 1.0)
+    monkeypatch.setattr(machines, "cache_folder", lambda kind: tmp_path)
+    monkeypatch.setattr(
+        measured_machine, "measured", lambda: ({**rates, "flops": next(taken)}, lasts)
+    )
+    first, second = this_machine(), this_machine()
+    assert first.flops == 1e-10
+    assert second.flops == (1e-10 if lasts else 2e-10)
 
 
 def test_what_decides_most_claims_a_second_is_chosen_first():
@@ -127,7 +164,7 @@ def test_steps_take_about_what_is_counted(table, monkeypatch):
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        here = Machine("here", **measured())
+        here = Machine("here", **measured()[0])
         took, _ = gpu_check._seconds(config, "cpu", False)
     finally:
         torch.set_num_threads(threads)

@@ -95,7 +95,8 @@ def gpu(text: str) -> Machine:
 
 
 def this_machine() -> Machine:
-    """This machine's processor, measured in a few seconds once, and kept in the user's cache."""
+    """This machine's processor, measured in a few seconds, and kept in the user's cache unless
+    other work disturbed the measurement."""
     here = machine()
     threads = os.environ.get("OMP_NUM_THREADS") or str(here["cores"])
     named = f"{here['cpu']}, {threads} threads"
@@ -106,8 +107,9 @@ def this_machine() -> Machine:
         return Machine(**json.loads((folder / name).read_text(encoding="utf-8")))  # type: ignore
     from jumpbench.tables.price.measured import measured
 
-    found = Machine(named, **measured())  # type: ignore[arg-type]
-    if folder is not None:
+    rates, lasts = measured()
+    found = Machine(named, **rates)  # type: ignore[arg-type]
+    if folder is not None and lasts:
         with contextlib.suppress(OSError, UserError):
             write_atomic(folder / name, json.dumps(asdict(found)))
     return found

@@ -18,9 +18,36 @@ _ROWS, _WIDTH, _CHANNELS, _SIDE = 2048, 64, 64, 16  # what the networks here wor
 _FAR = 2**22  # elements that no cache holds: what a training step comes back to later
 
 
-def measured() -> dict[str, float]:
+def measured() -> tuple[dict[str, float], bool]:
     """Time each kind of work; by the names in a machine
-    (:class:`~jumpbench.tables.price.machines.Machine`)."""
+    (:class:`~jumpbench.tables.price.machines.Machine`).
+
+    Threads wait for each other, so that on a busy machine several of them measure the waiting, up
+    to hundreds of times the work. One thread's own time holds whatever else runs; several threads
+    are taken to need no more than one, and no less than their share of it.
+
+    Returns:
+        The rates, and whether they last: not where several threads took longer than one over
+        products of matrices, since then the machine was busy.
+    """
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = _rates()
+    finally:
+        torch.set_num_threads(threads)
+    if threads == 1:
+        return alone, True
+    together = _rates()
+    rates = {
+        kind: min(max(together[kind], seconds / threads), seconds)
+        for kind, seconds in alone.items()
+    }
+    return rates, together["flops"] <= alone["flops"]
+
+
+def _rates() -> dict[str, float]:
+    """Seconds per unit of each kind of work, on the threads that torch has."""
     rows = torch.randn(_ROWS, _WIDTH, requires_grad=True)
     linear = nn.Linear(_WIDTH, 4 * _WIDTH)
     convolved, windowed = _over_images()
