@@ -47,7 +47,7 @@ def test_figure5_and_table6_share_their_runs(scale):
         assert one.hash == other.hash
 
 
-TRAINED = [("table4", "SGDD", "XOR"), ("table9", "SMC", "MSID"), ("figure6", "SGDD", "gamma=2")]
+TRAINED = [("table9", "SMC", "MSID"), ("figure6", "SGDD", "gamma=2")]
 STARTED = [
     ("table6", "SGDD-1k", "Runtime"),
     ("figure3", "SGDD", "a 9"),
@@ -78,14 +78,22 @@ def test_guide_and_judge_of_table9_are_two():
 
 
 def test_the_medium_prior_is_one_that_two_cores_train():
-    (run,) = runs("table4", "SGDD", "XOR", "medium")
+    (run,) = runs("figure6", "SGDD", "gamma=2", "medium")
     with torch.device("meta"):
         network = instantiate(run.needs["prior"].config["method"]["network"], _convert_="all")
     assert sum(p.numel() for p in network.parameters()) == 2_335_970
     sampler, data = run.whole["method"]["sampler"], run.whole["data"]
     assert (sampler["n_iterations"], sampler["prior_steps"]) == (50, 20)
     assert sampler["likelihood_step"]["n_proposals"] == 2000
-    assert (data["side"], data["n_samples"]) == (32, 100)
+    assert (data["side"], data["n_samples"]) == (32, 10)
+
+
+@pytest.mark.parametrize(("column", "proposals"), [("XOR", 2000), ("AND", 5000)])
+def test_table4_of_medium_has_the_published_proposals_and_equal_evaluations(column, proposals):
+    (run,) = runs("table4", "SGDD", column, "medium")
+    sampler = run.whole["method"]["sampler"]
+    assert sampler["n_iterations"] * sampler["prior_steps"] == 1000
+    assert sampler["likelihood_step"]["n_proposals"] == proposals
 
 
 @pytest.mark.parametrize("scale", ["small", "medium", "paper"])
