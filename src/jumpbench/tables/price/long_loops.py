@@ -5,7 +5,9 @@ is one of two small numbers give the run at any lengths: the multilinear interpo
 them, which is exact but for what is done every so many rounds only.
 """
 
+import functools
 import itertools
+import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -21,7 +23,9 @@ LENGTHS = ("burn_in", "kernel_steps", "n_iterations", "n_metropolis", "n_proposa
 SHORT = (8, 16)
 """Multiples of the blocks in which chains draw their random numbers."""
 MOST = 3
-"""Loops of one run that are shortened: the longest ones."""
+"""Loops of one run that may be shortened: the longest ones."""
+LONG = 20_000
+"""Rounds, were these loops nested, from which on a run is not gone through as it is."""
 
 
 def counted(config: dict[str, Any], seconds: float = SECONDS) -> Count:
@@ -31,13 +35,21 @@ def counted(config: dict[str, Any], seconds: float = SECONDS) -> Count:
         TooLong: it has no loops that can be shortened, or takes too long with short ones, too.
         Exception: as :func:`~jumpbench.tables.price.passes.count`.
     """
-    try:
-        return count(config, seconds)
-    except TooLong:
-        loops = dict(sorted(_loops(config["method"]), key=lambda loop: -loop[1])[:MOST])
-        if not loops:
-            raise
-    return interpolated(loops, lambda lengths: count(_with(config, lengths), seconds))
+    longest = sorted(_loops(config["method"]), key=lambda loop: -loop[1])[:MOST]
+    loops = {place: length for place, length in longest if length > 2 * SHORT[1]}
+    if not loops or math.prod(length for _, length in longest) <= LONG:
+        try:
+            return count(config, seconds)
+        except TooLong:
+            if not loops:
+                raise
+    return interpolated(loops, lambda lengths: _kept(json.dumps(_with(config, lengths)), seconds))
+
+
+@functools.lru_cache(256)
+def _kept(config: str, seconds: float) -> Count:
+    """Runs that differ in the lengths of their loops alone are the same with short ones."""
+    return count(json.loads(config), seconds)
 
 
 def interpolated(loops: dict[tuple[Any, ...], int], at: Callable[[dict], Count]) -> Count:
@@ -57,12 +69,12 @@ def interpolated(loops: dict[tuple[Any, ...], int], at: Callable[[dict], Count])
 
 
 def _loops(node: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], int]]:
-    """Places of the lengths in a configuration that are worth shortening."""
+    """Places of the lengths in a configuration, and the lengths."""
     items = node.items() if isinstance(node, dict) else enumerate(node)
     for key, value in items:
         if isinstance(value, dict | list):
             yield from _loops(value, (*place, key))
-        elif key in LENGTHS and type(value) is int and value > 2 * SHORT[1]:
+        elif key in LENGTHS and type(value) is int:
             yield (*place, key), value
 
 
