@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from jumpbench.cli.main import main
 from jumpbench.tables.commands.run_seconds import Estimate, duration
 
@@ -88,6 +90,21 @@ def test_a_training_takes_as_long_as_its_steps(project, capsys):
     shown = capsys.readouterr().out
     assert "  walk: 1 run, about 30 s (recorded on a processor" in shown
     assert "  fair: 2 runs, about " in shown
+
+
+@pytest.mark.parametrize("status", ["measured", "missing"])
+def test_of_a_whole_record_without_seconds_of_rows_all_take_the_mean(status, project, capsys):
+    record(project)
+    path = project / "reproduce/toy/results/coins.smoke.json"
+    content = json.loads(path.read_text())
+    content["cells"] = [{"asked": True, "status": status}, {"asked": False, "status": "missing"}]
+    made = {"hardware": ["a processor, 1 threads"], "run_seconds": 90.0, "n_runs": 3}
+    path.write_text(json.dumps({**content, "provenance": made}))
+    assert main(["plan", "toy/coins", "scale=smoke", "rows=fair,walk"]) == 0
+    shown = capsys.readouterr().out
+    mean = "  walk: 1 run, about 30 s (recorded on a processor, 1 threads)"
+    assert (mean in shown) is (status == "measured")
+    assert ("  fair: 2 runs, about 60 s (rec" in shown) is (status == "measured")
 
 
 def test_a_record_of_odd_content_says_nothing(project, capsys):

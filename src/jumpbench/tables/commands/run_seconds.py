@@ -19,6 +19,8 @@ from jumpbench.tables.price.machines import Machine
 
 GPUS_GB = (24, 40, 80)
 """Sizes of GPUs that runs are held against."""
+ANY = "*"
+"""Stands for every row of a record."""
 SHOWN = 6
 """So many rows whose price is not known are named."""
 
@@ -106,8 +108,9 @@ def estimate(
 
     On this machine (``machine`` None) a run takes what the recorded runs of its row and column
     took, at the same scale, else those of its row on the mean, in proportion to the training steps
-    where both have a number of them. A row says nothing about another. Whatever is not recorded,
-    and everything on another machine, has the price that is kept for it, or is counted.
+    where both have a number of them. A row says nothing about another; of a record that tells their
+    seconds together alone, each run takes its mean. Whatever is not recorded, and everything on
+    another machine, has the price that is kept for it, or is counted.
 
     Args:
         count: count what is not kept; takes seconds a row, and torch.
@@ -170,7 +173,7 @@ def _expected(place: Place, steps: int | None, recorded: Sequence[dict[str, Any]
     if place.name:
         like = [r for r in recorded if r["needed"] == place.name]
     else:
-        row = [r for r in recorded if r["row"] == place.row and not r["needed"]]
+        row = [r for r in recorded if r["row"] in (place.row, ANY) and not r["needed"]]
         like = [r for r in row if r["column"] == place.column] or row
     if not like:
         return None
@@ -184,7 +187,11 @@ def _expected(place: Place, steps: int | None, recorded: Sequence[dict[str, Any]
 def _recorded(table_id: str, scale: str) -> tuple[list[dict[str, Any]], list[str]]:
     """What the record says of the seconds of its rows, and its hardware; nothing without one."""
     with contextlib.suppress(*DAMAGED):
-        origin = read_record(table_id, scale)["provenance"]
+        record = read_record(table_id, scale)
+        origin = record["provenance"]
+        hardware = [str(name) for name in origin["hardware"]]
+        if "seconds" not in origin:
+            return [_mean(record)], hardware
         rows = [
             {
                 "row": str(r["row"]), "column": r["column"], "needed": r["needed"],
@@ -193,8 +200,22 @@ def _recorded(table_id: str, scale: str) -> tuple[list[dict[str, Any]], list[str
             }
             for r in origin["seconds"]
         ]  # fmt: skip
-        return rows, [str(name) for name in origin["hardware"]]
+        return rows, hardware
     return [], []
+
+
+def _mean(record: Mapping[str, Any]) -> dict[str, Any]:
+    """All rows of a record that tells what its runs took together, where none is missing: those
+    that are may take much longer.
+
+    Raises:
+        ValueError: one is missing.
+    """
+    runs, seconds = (record["provenance"][key] for key in ("n_runs", "run_seconds"))
+    if runs < 1 or any(c["asked"] and c["status"] == "missing" for c in record["cells"]):
+        raise ValueError("not the whole table")
+    return {"row": ANY, "column": None, "needed": None, "steps": None,
+            "runs": runs, "seconds": float(seconds) / runs}  # fmt: skip
 
 
 def duration(seconds: float) -> str:
