@@ -5,7 +5,11 @@ import json
 import pytest
 
 from jumpbench.cli.main import main
+from jumpbench.tables.commands import run_seconds
 from jumpbench.tables.commands.run_seconds import Estimate, duration
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.run_places import Place, run_places
 
 
 def test_a_plan_counts_runs_and_estimates_from_the_record(project, capsys):
@@ -105,6 +109,37 @@ def test_of_a_whole_record_without_seconds_of_rows_all_take_the_mean(status, pro
     mean = "  walk: 1 run, about 30 s (recorded on a processor, 1 threads)"
     assert (mean in shown) is (status == "measured")
     assert ("  fair: 2 runs, about 60 s (rec" in shown) is (status == "measured")
+
+
+def test_another_column_of_runs_with_a_budget_takes_its_own_budget(project):
+    """Five seconds of one column say nothing of the twenty of another."""
+    column = "16 nodes, 20 s"
+    grid = build(load("leaderboard/sets"), Selection("medium", "1", "SMC", "16*20 s"))
+    (place, run) = next(iter(run_places(grid).values()))
+    assert place == Place("SMC", column)
+    known = {"row": "SMC", "needed": None, "steps": None, "runs": 3, "seconds": 6.0}
+    other, same = {**known, "column": "16 nodes, 5 s"}, {**known, "column": column}
+    assert run_seconds._expected(place, run, [other]) is None
+    assert run_seconds._expected(place, run, [other, same]) == 6.0
+
+
+@pytest.mark.parametrize("status", ["measured", "missing"])
+def test_a_list_says_which_records_are_parts_and_what_whole_ones_took(status, project, capsys):
+    record(project)
+    path = project / "reproduce/toy/results/coins.smoke.json"
+    content = json.loads(path.read_text())
+    content["cells"] = [{"asked": True, "status": status}, {"asked": False, "status": "missing"}]
+    path.write_text(json.dumps(content))
+    assert main(["list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["tables"]
+    (entry,) = (entry for entry in listed if entry["table"] == "toy/coins")
+    whole = status == "measured"
+    assert entry["recorded"] == ["smoke"] and entry["recorded_in_part"] == ["smoke"] * (not whole)
+    assert entry["seconds"] == ({"smoke": 60.0} if whole else {})
+    assert main(["list"]) == 0
+    shown = capsys.readouterr().out
+    assert ("recorded: smoke in part" in shown) is not whole
+    assert ("takes: smoke 60 s" in shown) is whole
 
 
 def test_a_record_of_odd_content_says_nothing(project, capsys):

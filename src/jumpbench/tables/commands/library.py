@@ -19,7 +19,8 @@ def tables() -> list[dict[str, Any]]:
     """What there is to make, a dictionary for each table: for ``pandas.DataFrame(tables())``.
 
     Keys: table, title, about, scales (name: what it may be taken for), cost (class of each scale),
-    data (that it needs), recorded (scales), seconds (of each scale, as far as they are known).
+    data (that it needs), recorded and recorded_in_part (scales), seconds (of each scale, as far as
+    they are known).
     """
     listed, broken = table_list()
     for line in broken:

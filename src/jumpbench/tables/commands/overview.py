@@ -21,8 +21,7 @@ from rich.text import Text
 
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.names import no_such
-from jumpbench.tables.commands.recorded import recorded_file
-from jumpbench.tables.commands.run_seconds import duration, kept_seconds
+from jumpbench.tables.commands.run_seconds import duration, kept
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import SCALES
 from jumpbench.tables.launchers.queue import has_lost_its_job, job_of, queued_as, why_ended
@@ -70,7 +69,7 @@ def _print_lines(out: Console, listed: list[dict[str, Any]]) -> None:
     for entry in listed:
         out.print(words(out, entry["table"], "bold") + words(out, f"  {entry['title']}"))
         facts = [f"cost {entry['cost']}", f"data: {', '.join(entry['data']) or 'none'}"]
-        facts += [f"recorded: {', '.join(entry['recorded'])}"] if entry["recorded"] else []
+        facts += [f"recorded: {_records(entry)}"] if entry["recorded"] else []
         facts += [f"takes: {_times(entry)}"] if entry["seconds"] else []
         out.print(words(out, f"  {'; '.join(facts)}", "dim"))
 
@@ -82,7 +81,7 @@ def _print_tabular(out: Console, listed: list[dict[str, Any]]) -> None:
     for entry in listed:
         table.add_row(
             words(out, entry["table"]), words(out, entry["title"]), entry["cost"], _times(entry),
-            ", ".join(entry["data"]) or "none", ", ".join(entry["recorded"]) or words(out, "–"),
+            ", ".join(entry["data"]) or "none", _records(entry) or words(out, "–"),
         )  # fmt: skip
     out.print(table)
 
@@ -96,16 +95,23 @@ def table_list() -> tuple[list[dict[str, Any]], list[str]]:
         except UserError as error:
             broken.append(str(error))
             continue
+        known = {scale: kept(table, scale) for scale in table.scales}
         listed.append(
             {
                 "table": table_id, "title": table.title, "about": table.about,
                 "scales": {name: scale.kind for name, scale in table.scales.items()},
                 "cost": cost_of(table.cost), "data": list(table.data),
-                "recorded": [s for s in SCALES if recorded_file(table_id, s).is_file()],
-                "seconds": {s: kept for s in table.scales if (kept := kept_seconds(table, s))},
+                "recorded": [s for s in known if known[s].recorded],
+                "recorded_in_part": [s for s in known if known[s].recorded == "part"],
+                "seconds": {s: k.seconds for s, k in known.items() if k.seconds},
             }
         )  # fmt: skip
     return listed, broken
+
+
+def _records(entry: Mapping[str, Any]) -> str:
+    part = entry["recorded_in_part"]
+    return ", ".join(f"{scale} in part" if scale in part else scale for scale in entry["recorded"])
 
 
 def _times(entry: Mapping[str, Any]) -> str:

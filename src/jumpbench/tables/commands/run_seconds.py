@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from jumpbench.tables.commands.recorded import read_record
+from jumpbench.tables.commands.recorded import read_record, recorded_file
 from jumpbench.tables.judging.table_provenance import DAMAGED
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.grid import GridCell
@@ -120,7 +120,7 @@ def estimate(
     for wanted in missing:
         place, run = by_hash[wanted]
         total.rows[wanted] = place.name or place.row
-        if (seconds := _expected(place, steps_of(run), recorded)) is not None:
+        if (seconds := _expected(place, run, recorded)) is not None:
             total.seconds[wanted] = seconds
             total.source[wanted] = f"recorded on {'; '.join(hardware)}"
         else:
@@ -128,16 +128,37 @@ def estimate(
     return total
 
 
-def kept_seconds(table: Table, scale: str) -> float | None:
-    """What the whole table takes at a scale, one run after the other: by its record, else as an
-    earlier plan of all of it counted; None if neither says."""
-    if recorded := _recorded(table.id, scale)[0]:
-        return sum(r["seconds"] * r["runs"] for r in recorded)
-    return kept_total(_table_file(table), scale)
+@dataclass(frozen=True)
+class Kept:
+    """What is known of a whole table at a scale without counting. ``seconds``: one run after the
+    other, by its record if that is whole, else as an earlier plan of all of it counted; None if
+    neither says. ``recorded``: "whole", "part" or "" (no record)."""
+
+    seconds: float | None
+    recorded: str
+
+
+def kept(table: Table, scale: str) -> Kept:
+    """See :class:`Kept`."""
+    state, seconds = "", None
+    if recorded_file(table.id, scale).is_file():
+        state = "part"
+        with contextlib.suppress(*DAMAGED):
+            record = read_record(table.id, scale)
+            if is_whole(record):
+                state = "whole"
+                rows = _seconds_of(record)[0]
+                seconds = sum(r["seconds"] * r["runs"] for r in rows) or None
+    return Kept(kept_total(_table_file(table), scale) if seconds is None else seconds, state)
+
+
+def is_whole(record: Mapping[str, Any]) -> bool:
+    """Whether a record has all that its scale asks for."""
+    return not any(c["asked"] and c["status"] in ("missing", "partial") for c in record["cells"])
 
 
 def keep_seconds(table: Table, scale: str, expected: Estimate) -> None:
-    """Keep what all runs of a table take for :func:`kept_seconds`, if all are known."""
+    """Keep what all runs of a table take for :func:`kept`, if all are known."""
     if not expected.unknown:
         keep_total(_table_file(table), scale, expected.total)
 
@@ -169,12 +190,15 @@ def _this_machine() -> Machine:
     return this_machine()
 
 
-def _expected(place: Place, steps: int | None, recorded: Sequence[dict[str, Any]]) -> float | None:
+def _expected(place: Place, run: Run, recorded: Sequence[dict[str, Any]]) -> float | None:
+    steps, limited = steps_of(run), (run.config.get("budget") or {}).get("seconds")
     if place.name:
         like = [r for r in recorded if r["needed"] == place.name]
     else:
         row = [r for r in recorded if r["row"] in (place.row, ANY) and not r["needed"]]
-        like = [r for r in row if r["column"] == place.column] or row
+        like = [r for r in row if r["column"] == place.column]
+        if not like and not limited:  # another column has another limit
+            like = row
     if not like:
         return None
     each = [
@@ -187,32 +211,34 @@ def _expected(place: Place, steps: int | None, recorded: Sequence[dict[str, Any]
 def _recorded(table_id: str, scale: str) -> tuple[list[dict[str, Any]], list[str]]:
     """What the record says of the seconds of its rows, and its hardware; nothing without one."""
     with contextlib.suppress(*DAMAGED):
-        record = read_record(table_id, scale)
-        origin = record["provenance"]
-        hardware = [str(name) for name in origin["hardware"]]
-        if "seconds" not in origin:
-            return [_mean(record)], hardware
-        rows = [
-            {
-                "row": str(r["row"]), "column": r["column"], "needed": r["needed"],
-                "steps": r["steps"] if isinstance(r["steps"], int) else None,
-                "runs": max(int(r["runs"]), 1), "seconds": float(r["seconds"]),
-            }
-            for r in origin["seconds"]
-        ]  # fmt: skip
-        return rows, hardware
+        return _seconds_of(read_record(table_id, scale))
     return [], []
 
 
+def _seconds_of(record: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+    origin = record["provenance"]
+    hardware = [str(name) for name in origin["hardware"]]
+    if "seconds" not in origin:
+        return [_mean(record)], hardware
+    rows = [
+        {
+            "row": str(r["row"]), "column": r["column"], "needed": r["needed"],
+            "steps": r["steps"] if isinstance(r["steps"], int) else None,
+            "runs": max(int(r["runs"]), 1), "seconds": float(r["seconds"]),
+        }
+        for r in origin["seconds"]
+    ]  # fmt: skip
+    return rows, hardware
+
+
 def _mean(record: Mapping[str, Any]) -> dict[str, Any]:
-    """All rows of a record that tells what its runs took together, where none is missing: those
-    that are may take much longer.
+    """All rows of a whole record that tells what its runs took together.
 
     Raises:
-        ValueError: one is missing.
+        ValueError: some are missing, which may take much longer.
     """
     runs, seconds = (record["provenance"][key] for key in ("n_runs", "run_seconds"))
-    if runs < 1 or any(c["asked"] and c["status"] == "missing" for c in record["cells"]):
+    if runs < 1 or not is_whole(record):
         raise ValueError("not the whole table")
     return {"row": ANY, "column": None, "needed": None, "steps": None,
             "runs": runs, "seconds": float(seconds) / runs}  # fmt: skip
