@@ -124,7 +124,10 @@ def test_another_column_of_runs_with_a_budget_takes_its_own_budget(project):
 
 
 @pytest.mark.parametrize("status", ["measured", "missing"])
-def test_a_list_says_which_records_are_parts_and_what_whole_ones_took(status, project, capsys):
+def test_a_list_says_which_records_are_parts_and_what_whole_ones_took(
+    status, project, capsys, monkeypatch
+):
+    monkeypatch.setattr(run_seconds, "kept_total", lambda *of: None)
     record(project)
     path = project / "reproduce/toy/results/coins.smoke.json"
     content = json.loads(path.read_text())
