@@ -45,6 +45,14 @@ def test_several_tables_say_first_how_long_they_take(project, capsys):
     assert "error: toy/broken: " in shown.err and "done 1/1" in shown.err
 
 
+def test_a_row_is_named_once_while_it_is_counted(project, capsys):
+    call = ["plan", "toy/coins", "scale=smoke", "seeds=2", "rows=walk", "trainer.max_steps=41"]
+    assert main(call) == 0
+    assert capsys.readouterr().err.count("counting what walk takes") == 1
+    assert main(call) == 0
+    assert "counting" not in capsys.readouterr().err
+
+
 def test_of_many_rows_that_are_not_recorded_some_are_named():
     names = {str(k): f"row {k}" for k in range(9)}
     assert Estimate(unknown=names).sentence().endswith("row 5 (1) and 3 more")

@@ -72,9 +72,8 @@ def print_plan(
         hashes = [run.hash for run in missing]
         expected = estimate(table_id, selection.scale, grid, hashes, machine)
         if NOT_COUNTED in expected.why.values():
-            line = "counting what has no record, up to a minute for each kind of run ..."
-            print(line, file=sys.stderr)
-            expected = estimate(table_id, selection.scale, grid, hashes, machine, count=True)
+            scale = selection.scale
+            expected = estimate(table_id, scale, grid, hashes, machine, count=True, told=_counting)
         whole = len(missing) == len(runs) and not (selection.is_part or selection.changes)
         if whole and machine is None:
             keep_seconds(table, selection.scale, expected)
@@ -111,6 +110,10 @@ def print_plans(
         line = f"jumpbench plan SLUG/TABLE scale={selection.scale} counts what has no price"
         out.print(words(out, line, "dim"))
     return planned
+
+
+def _counting(row: str) -> None:
+    print(f"counting what {row} takes, up to a minute ...", file=sys.stderr, flush=True)
 
 
 def _planned(

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -14,7 +14,14 @@ from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.run_places import Place, run_places, steps_of
-from jumpbench.tables.price.kept import Price, keep_total, kept_total, price, taken_gb
+from jumpbench.tables.price.kept import (
+    NOT_COUNTED,
+    Price,
+    keep_total,
+    kept_total,
+    price,
+    taken_gb,
+)
 from jumpbench.tables.price.machines import Machine
 
 GPUS_GB = (24, 40, 80)
@@ -103,6 +110,7 @@ def estimate(
     missing: Iterable[str],
     machine: Machine | None = None,
     count: bool = False,
+    told: Callable[[str], None] = lambda row: None,
 ) -> Estimate:
     """What the missing runs (hashes) take.
 
@@ -114,9 +122,10 @@ def estimate(
 
     Args:
         count: count what is not kept; takes seconds a row, and torch.
+        told: is called with each row, or the experiment that rows need, before it is counted.
     """
     recorded, hardware = ([], []) if machine is not None else _recorded(table_id, scale)
-    total, by_hash = Estimate(), run_places(grid)
+    total, by_hash, named = Estimate(), run_places(grid), set[str]()
     for wanted in missing:
         place, run = by_hash[wanted]
         total.rows[wanted] = place.name or place.row
@@ -124,7 +133,13 @@ def estimate(
             total.seconds[wanted] = seconds
             total.source[wanted] = f"recorded on {'; '.join(hardware)}"
         else:
-            _add_counted(total, run, price(run, count), machine)
+            found = price(run, count=False)
+            if count and found.why == NOT_COUNTED:
+                if (row := total.rows[wanted]) not in named:
+                    named.add(row)
+                    told(row)
+                found = price(run)
+            _add_counted(total, run, found, machine)
     return total
 
 
