@@ -154,10 +154,10 @@ def race_entries(table: Table) -> list[dict[str, Any]]:
 
 
 def for_the_page(table: Table, cells: Sequence[Cell], heads: Heads) -> list[dict[str, Any]]:
-    """What the page draws for these figures: a chart a problem, in seven digits."""
+    """What the page draws for these figures: a chart a problem, in four digits."""
 
     def short(value: float) -> float:
-        return float(f"{value:.7g}")
+        return float(f"{value:.4g}")
 
     charts = []
     for entry in race_entries(table):

@@ -202,6 +202,7 @@ def _cell(
             "verdict", "note")  # fmt: skip
     metric = view.table.metrics.get(cell.metric)
     content: dict[str, Any] = {name: _short(getattr(cell, name)) for name in names}
+    content |= {name: _short(content[name], 4) for name in ("std", "uncertainty")}
     if view.beside and metric and metric.printed:
         content |= {"paper": cell.paper, "paper_std": cell.paper_std}
     content["values"] = [(v.seed, _short(v.value), number[v.run]) for v in cell.values]
@@ -214,9 +215,9 @@ def _cell(
     }  # fmt: skip
 
 
-def _short(value: Any) -> Any:
-    """A number in seven digits; ``table.json`` has them all."""
-    return float(f"{value:.7g}") if isinstance(value, float) else value
+def _short(value: Any, digits: int = 7) -> Any:
+    """A number in a few digits; ``table.json`` has them all."""
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
 def _run(run: str) -> dict[str, str]:
