@@ -149,7 +149,7 @@ def test_a_list_says_which_records_are_parts_and_what_whole_ones_took(
     assert entry["seconds"] == ({"smoke": 60.0} if whole else {})
     assert main(["list"]) == 0
     shown = capsys.readouterr().out
-    assert ("recorded: smoke in part" in shown) is not whole
+    assert ("recorded: (smoke)" in shown) is not whole
     assert ("takes: smoke 60 s" in shown) is whole
 
 

@@ -41,7 +41,7 @@ _STYLES = {
 }  # fmt: skip
 COSTS = (
     "cost, smoke/small/medium/paper: A minutes on a CPU, B minutes on a GPU, C up to half an hour "
-    "on a GPU, D more"
+    "on a GPU, D more; a record in brackets is of a part of the table"
 )
 
 
@@ -111,7 +111,7 @@ def table_list() -> tuple[list[dict[str, Any]], list[str]]:
 
 def _records(entry: Mapping[str, Any]) -> str:
     part = entry["recorded_in_part"]
-    return ", ".join(f"{scale} in part" if scale in part else scale for scale in entry["recorded"])
+    return ", ".join(f"({scale})" if scale in part else scale for scale in entry["recorded"])
 
 
 def _times(entry: Mapping[str, Any]) -> str:
