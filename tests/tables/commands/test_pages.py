@@ -4,7 +4,14 @@ import re
 
 import pytest
 
-from jumpbench.tables.commands.pages import anchor, papers, summaries, tables_of_the_pages
+from jumpbench.paths import reproduce_dir
+from jumpbench.tables.commands.pages import (
+    anchor,
+    paper_list,
+    papers,
+    summaries,
+    tables_of_the_pages,
+)
 from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view
 from jumpbench.tables.language.spec import load
 
@@ -23,3 +30,18 @@ def test_a_table_is_listed_once_with_all_its_scales_and_each_verdict_once(slug):
             seen |= {(c["id"], c["holds"]) for c in view.claims if c["holds"] is not None}
         verdicts += len(seen)
     assert len(re.findall(r"^  - \*\*", text, re.MULTILINE)) == verdicts
+
+
+@pytest.mark.parametrize("slug", papers())
+def test_claims_that_the_paper_does_not_make_are_checks_of_our_own(slug):
+    printed = [table for table in map(load, tables_of_the_pages(slug)) if table.in_print]
+    claims = [claim for table in printed for claim in table.claims]
+    (line,) = (line for line in paper_list(reproduce_dir()).splitlines() if f"({slug}/" in line)
+    assert all(claim.scales for claim in claims if claim.ours)
+    if printed:
+        assert f"of {sum(not claim.ours for claim in claims)} claims " in line
+    ours = {(table.id, claim.id) for table in printed for claim in table.claims if claim.ours}
+    for name, claim in ours:
+        views = [recorded_view(load(name), read_record(name, s)) for s in recorded_scales(name)]
+        states = [c["holds"] for view in views for c in view.claims if c["id"] == claim]
+        assert ("of our own checks" in line) or not any(isinstance(x, bool) for x in states)

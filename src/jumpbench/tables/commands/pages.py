@@ -13,7 +13,7 @@ from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.render import as_markdown
-from jumpbench.tables.views.wording import pointing, state
+from jumpbench.tables.views.wording import claim_in_print, pointing, state
 
 RESULTS = "RESULTS.md"
 LIST = Path("docs") / "tables.md"
@@ -65,8 +65,8 @@ def _summary(table: Table, scales: Sequence[str]) -> str:
     for scale, view in views.items():
         where = "" if scale == largest else f", {scale}"
         for claim in (claim for claim in view.claims if claim["holds"] is not None):
-            printed = f" (in print: {claim['in_print']})" if claim.get("in_print") else ""
-            words = as_markdown(claim["text"] + printed)
+            said = claim_in_print(claim)
+            words = as_markdown(claim["text"] + (f" ({said})" if said else ""))
             line = f"  - **{state(claim)}**{where}: {words}\n"
             verdicts.setdefault((claim["id"], claim["holds"]), line)
     return f"- {'; '.join(told)}.\n{''.join(verdicts.values())}"
@@ -178,7 +178,7 @@ def _listed(numbers: set[tuple[int, str]]) -> str:
 def _agreement(slug: str) -> str:
     """What the records of a paper say, in a few sentences; numbers of its setting alone."""
     printed: list[View] = []  # tables of the paper in its setting
-    ours: list[View] = []
+    checks: list[str] = []  # states of claims of our own
     claims: list[tuple[str, str]] = []
     total = 0
     for table_id in tables_of_the_pages(slug):
@@ -186,11 +186,15 @@ def _agreement(slug: str) -> str:
                  for scale in recorded_scales(table_id)]  # fmt: skip
         deciding = [v for v in views if v.scale.kind in ("paper setting", "own setting")][-1:]
         if load(table_id).in_print is None:
-            ours += deciding
-        else:
-            total += 1
-            printed += deciding
-            claims += [_standing(claim.id, views) for claim in load(table_id).claims]
+            checks += [state(claim) for view in deciding for claim in view.claims]
+            continue
+        total += 1
+        printed += deciding
+        for claim in load(table_id).claims:
+            if claim.ours:
+                checks.append(_standing(claim.id, views)[0])
+            else:
+                claims.append(_standing(claim.id, views))
     if printed:
         cells = [cell for view in printed for cell in view.cells if cell.asked and not cell.fact]
         measured = sum(cell.status == "measured" for cell in cells)
@@ -205,8 +209,8 @@ def _agreement(slug: str) -> str:
         parts.append(f"of the printed numbers {counts}")
     if claims:
         parts.append(_stand(claims))
-    if checks := _counted([state(c) for view in ours for c in view.claims], _STATES):
-        parts.append(f"of our own checks {checks}")
+    if counts := _counted(checks, _STATES):
+        parts.append(f"of our own checks {counts}")
     return "; ".join(parts)
 
 

@@ -117,7 +117,7 @@ def _words(leaf: Contrast) -> str:
 
 def in_print(table: Table, claim: Claim) -> str | None:
     """``holds``, ``fails in k of m`` (by the signs of printed differences), ``not printed``."""
-    if claim.check is None or not table.published:
+    if claim.check is None or claim.ours or not table.published:
         return None
 
     def printed(row: str, column: str, metric: str) -> Estimate:

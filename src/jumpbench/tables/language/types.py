@@ -180,7 +180,8 @@ class Claim:
     """A statement of the paper, with the check that decides it (or the reason why none can).
 
     ``scales``: those that can decide it, each with the reason why it can. Without the key those
-    that have the paper's setting, and those that say ``decides`` (a setting of our own).
+    that have the paper's setting, and those that say ``decides`` (a setting of our own). ``ours``:
+    the paper, whose table it is, does not say it.
     """
 
     id: Name
@@ -188,6 +189,7 @@ class Claim:
     check: Check | None = None
     reason: str | None = None
     scales: Mapping[ScaleName, Name] = field(default_factory=dict)
+    ours: bool = False
 
     __pydantic_config__ = STRICT
 

@@ -165,7 +165,6 @@ def claim_words(claim: Mapping[str, Any]) -> str:
     paper's numbers."""
     because = claim.get("because")
     judged = f"judged here: {visible(because)}" if because and because not in (PAPERS, OWN) else ""
-    printed = f"in print: {claim['in_print']}" if claim.get("in_print") else ""
     parts = [visible(claim["detail"])]
     if way := claim.get("way"):
         compared = visible(claim["direction"])
@@ -173,7 +172,13 @@ def claim_words(claim: Mapping[str, Any]) -> str:
             parts.append(f"{WORDS[way]} ({compared})")
         else:  # its head says where it points
             parts.insert(0, compared)
-    return "; ".join(part for part in (*parts, judged, printed) if part)
+    return "; ".join(part for part in (*parts, judged, claim_in_print(claim)) if part)
+
+
+def claim_in_print(claim: Mapping[str, Any]) -> str:
+    """Whether a claim holds in the paper's numbers; empty where the paper prints none for it."""
+    said = claim.get("in_print") or "not printed"
+    return "" if said == "not printed" else f"in print: {said}"
 
 
 _SHORT = {SAME: "the same way", OTHER: "the other way", MIXED: "both ways"}
