@@ -185,16 +185,16 @@ def _agreement(slug: str) -> str:
         views = [recorded_view(load(table_id), read_record(table_id, scale))
                  for scale in recorded_scales(table_id)]  # fmt: skip
         deciding = [v for v in views if v.scale.kind in ("paper setting", "own setting")][-1:]
-        if load(table_id).in_print is None:
-            checks += [state(claim) for view in deciding for claim in view.claims]
-            continue
-        total += 1
-        printed += deciding
+        in_print = load(table_id).in_print is not None
+        if in_print:
+            total += 1
+            printed += deciding
         for claim in load(table_id).claims:
-            if claim.ours:
-                checks.append(_standing(claim.id, views)[0])
+            standing = _standing(claim.id, views)
+            if in_print and not claim.ours:
+                claims.append(standing)
             else:
-                claims.append(_standing(claim.id, views))
+                checks.append(standing[0] or _open(claim.id, deciding))
     if printed:
         cells = [cell for view in printed for cell in view.cells if cell.asked and not cell.fact]
         measured = sum(cell.status == "measured" for cell in cells)
@@ -224,6 +224,12 @@ def _standing(claim: str, views: list[View]) -> tuple[str, str]:
     decided = [state(one) for one in states if one["holds"] is not None]
     ways = [one["way"] for one in states if one.get("way")]
     return (decided[-1], "") if decided else ("", ways[-1] if ways else "")
+
+
+def _open(claim: str, views: list[View]) -> str:
+    """``open`` for a claim that was judged in vain."""
+    said = [state(one) for view in views for one in view.claims if one["id"] == claim]
+    return "open" if "open" in said else ""
 
 
 def _stand(claims: list[tuple[str, str]]) -> str:
