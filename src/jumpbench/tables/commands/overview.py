@@ -41,7 +41,7 @@ _STYLES = {
 }  # fmt: skip
 COSTS = (
     "cost, smoke/small/medium/paper: A minutes on a CPU, B minutes on a GPU, C up to half an hour "
-    "on a GPU, D more; a record in brackets is of a part of the table"
+    "on a GPU, D more"
 )
 
 
@@ -56,7 +56,7 @@ def print_list(as_json: bool = False) -> None:
         _print_lines(out, listed)
     else:
         _print_tabular(out, listed)
-    out.print(Text(COSTS, style="dim"))
+    out.print(Text(f"{COSTS}; a record in brackets is of a part of the table", style="dim"))
     for line in broken:
         out.print(words(out, f"malformed: {line}", "red"), soft_wrap=True)
 
