@@ -39,7 +39,7 @@ def test_the_page_in_a_browser(project, capsys):
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (dark == "rgb(255, 255, 255)") == (scheme == "light")
-            page.fill("#search", "posterior discretised")
+            page.fill("#search", "discretised first two sites")
             shown = page.locator("section:not(.hidden)")
             assert shown.count() == 1 and shown.get_attribute("id") == "sgdd-table2"
             section = page.locator("#sgdd-table2")
@@ -56,15 +56,16 @@ def test_the_page_in_a_browser(project, capsys):
                 words = page.locator("#detail").inner_text()
                 assert "Make it:" in words and "Made by" not in words and "again" not in words
                 page.locator("#detail .close").click()
-            page.evaluate("location.hash = 'symmetric-diffusers-table1'")
-            bars = page.locator("#symmetric-diffusers-table1 article.chosen .plots .plot").first
+            place = page.locator("article.chosen:has(.plots[data-bars])").first
+            place.evaluate("article => article.scrollIntoView()")
+            bars = place.locator(".plots .plot").first
             bars.scroll_into_view_if_needed()
             paths = bars.locator("path.bar")
             drawn = [paths.nth(i).get_attribute("d") for i in range(paths.count())]
             assert paths.count() == bars.locator(".keys button").count() and all(
                 "V" in d for d in drawn
             )
-            page.fill("#search", "posterior discretised")
+            page.fill("#search", "discretised first two sites")
             section.locator(".scales button").nth(1).click()
             assert section.locator("article.chosen").get_attribute("data-label").startswith("paper")
             section.locator(".scales button").nth(0).click()

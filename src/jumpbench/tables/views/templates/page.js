@@ -31,7 +31,7 @@ function search(typed) {
     const named = words.every(word => section.dataset.words.includes(word));
     const rows = all(`.index tr[data-for="${section.id}"]`), kept = rows.filter(r => named && fits(r));
     rows.forEach(r => r.classList.toggle("hidden", !kept.includes(r)));
-    section.classList.toggle("hidden", rows.length ? !kept.length : !named);
+    section.classList.toggle("hidden", rows.length ? !kept.length : !named || wanted.length > 0);
     found += kept.length;
     const labels = kept.map(r => r.querySelector("a").dataset.label);
     if (wanted.length && labels.length && !labels.includes(chosen[section.id])) show(section, labels[0]);
@@ -228,7 +228,7 @@ function below() {  // what one jumps to stands below the header, which is talle
 
 function wire() {
   all("td[data-cell]").forEach(cell => { cell.tabIndex = 0; cell.setAttribute("role", "button"); });
-  all("section[data-words]").forEach(section => show(section, chosen[section.id]));
+  all("section[data-words]:has(.variants)").forEach(section => show(section, chosen[section.id]));
   search();
   jump();
 }
