@@ -228,11 +228,11 @@ def curves(
     import matplotlib.pyplot as plt
     from matplotlib import colormaps
 
-    figure, axes = plt.subplots(
-        1, len(metrics), figsize=(4.6 * len(metrics), 3.4), squeeze=False, layout="constrained"
-    )
     drawn, names = False, rows or filled.rows
-    many = len(names) > 10  # a legend inside would hide the curves, and ten colours come twice
+    crowded = len(names) > 5  # a legend inside would hide curves
+    many = len(names) > 10  # ten colours would come twice
+    size = 4.6 * len(metrics) + (1.2 if crowded else 0.0), 3.4
+    figure, axes = plt.subplots(1, len(metrics), figsize=size, squeeze=False, layout="constrained")
     shades: Any = colormaps["tab20"]
     for axis, metric in zip(axes[0], metrics, strict=True):
         for number, row in enumerate(names):
@@ -273,7 +273,7 @@ def curves(
         plt.close(figure)
         return None
     first = next(axis for axis in axes[0] if axis.get_legend_handles_labels()[1])
-    if many:
+    if crowded:
         shown = first.get_legend_handles_labels()
         figure.legend(*shown, loc="outside right upper", fontsize=7, frameon=False)
     else:
