@@ -223,7 +223,8 @@ def curves(
 ) -> Any:
     """One panel per metric, one line per row, the column variable ``x`` along the axis.
 
-    Error bars are the standard deviation over seeds; dashed lines are published numbers.
+    Error bars are the standard deviation over seeds, of one seed over samples; dashed lines are
+    published numbers.
     """
     import matplotlib.pyplot as plt
     from matplotlib import colormaps
