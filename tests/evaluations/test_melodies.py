@@ -20,6 +20,9 @@ def test_results():
     assert results["hellinger"] == pytest.approx((first + second) / 2)
     assert results["hellinger_std"] == pytest.approx(abs(first - second) / 2**0.5)
     assert results["outliers"] == pytest.approx((0 + 0.5) / 2)
+    by_sample = evaluation.artifacts()["by_sample"]
+    assert by_sample["hellinger"] == pytest.approx([first, second])
+    assert by_sample["outliers"] == [0, 0.5]
     evaluation.reset()
     evaluation.update(Draws(songs), {"states": songs})
     assert evaluation.results()["hellinger"] == pytest.approx(0, abs=1e-7)

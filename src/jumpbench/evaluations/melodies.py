@@ -24,7 +24,8 @@ def outliers(sample: Tensor, song: Tensor, n_states: int) -> Tensor:
 
 class MelodyEvaluation(ExtrasEvaluation):
     """Results: ``hellinger`` and ``outliers``, means over songs, and ``_std`` over songs; means of
-    the extras. Observed positions count, as in the paper's code. Artifacts: ``truth``.
+    the extras. Observed positions count, as in the paper's code. Artifacts: ``truth``, and
+    ``by_sample`` with both numbers of every song, which the run writes into ``metrics.json``.
 
     Args:
         n_states: N.
@@ -48,13 +49,17 @@ class MelodyEvaluation(ExtrasEvaluation):
         super().update(draws, reference)
 
     def results(self) -> dict[str, float]:
-        samples, truth = torch.cat(self.samples), torch.cat(self.truth)
         values = super().results()
-        for name, measure in (("hellinger", note_hellinger), ("outliers", outliers)):
-            each = measure(samples, truth, self.n_states)
+        for name, each in self._each().items():
             values[name] = float(each.mean())
             values[f"{name}_std"] = float(each.std()) if len(each) > 1 else 0.0
         return values
 
     def artifacts(self) -> dict[str, Any]:
-        return {"truth": torch.cat(self.truth)}
+        by_sample = {name: each.tolist() for name, each in self._each().items()}
+        return {"truth": torch.cat(self.truth), "by_sample": by_sample}
+
+    def _each(self) -> dict[str, Tensor]:
+        """Both measures of every song, (B,) each."""
+        songs = torch.cat(self.samples), torch.cat(self.truth), self.n_states
+        return {"hellinger": note_hellinger(*songs), "outliers": outliers(*songs)}
