@@ -9,7 +9,7 @@ from jumpbench.tables.commands import run_seconds
 from jumpbench.tables.commands.run_seconds import Estimate, duration
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection, build
-from jumpbench.tables.planning.run_places import Place, run_places
+from jumpbench.tables.planning.run_places import Place, run_places, same_work
 
 
 def test_a_plan_counts_runs_and_estimates_from_the_record(project, capsys):
@@ -104,6 +104,21 @@ def test_a_training_takes_as_long_as_its_steps(project, capsys):
     assert "  fair: 2 runs, about " in shown
 
 
+def test_seconds_of_runs_that_did_something_else_are_no_price(project, capsys):
+    """Of a row whose configuration has changed since the record, the runs are counted."""
+    grid = build(load("toy/coins"), Selection("smoke", "1", "walk"))
+    ((place, run),) = run_places(grid).values()
+    same = {"work": same_work(run), "column": place.column}
+    for changes, overrides, recorded in [
+        (same, ["trainer.max_steps=4000"], True),
+        (same, ["method.sleep=0.5"], False),
+        ({**same, "work": "0123456789"}, [], False),
+    ]:
+        record(project, **changes)
+        assert main(["plan", "toy/coins", "scale=smoke", "rows=walk", *overrides]) == 0
+        assert ("recorded on" in capsys.readouterr().out) is recorded
+
+
 @pytest.mark.parametrize("status", ["measured", "missing"])
 def test_of_a_whole_record_without_seconds_of_rows_all_take_the_mean(status, project, capsys):
     record(project)
@@ -125,7 +140,7 @@ def test_another_column_of_runs_with_a_budget_takes_its_own_budget(project):
     grid = build(load("leaderboard/sets"), Selection("medium", "1", "SMC", "16*20 s"))
     (place, run) = next(iter(run_places(grid).values()))
     assert place == Place("SMC", column)
-    known = {"row": "SMC", "needed": None, "steps": None, "runs": 3, "seconds": 6.0}
+    known = {"row": "SMC", "needed": None, "steps": None, "work": None, "runs": 3, "seconds": 6.0}
     other, same = {**known, "column": "16 nodes, 5 s"}, {**known, "column": column}
     assert run_seconds._expected(place, run, [other]) is None
     assert run_seconds._expected(place, run, [other, same]) == 6.0

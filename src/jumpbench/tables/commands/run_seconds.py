@@ -13,7 +13,7 @@ from jumpbench.tables.judging.table_provenance import DAMAGED
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run
-from jumpbench.tables.planning.run_places import Place, run_places, steps_of
+from jumpbench.tables.planning.run_places import Place, run_places, same_work, steps_of
 from jumpbench.tables.price.kept import (
     NOT_COUNTED,
     Price,
@@ -116,9 +116,10 @@ def estimate(
 
     On this machine (``machine`` None) a run takes what the recorded runs of its row and column
     took, at the same scale, else those of its row on the mean, in proportion to the training steps
-    where both have a number of them. A row says nothing about another; of a record that tells their
-    seconds together alone, each run takes its mean. Whatever is not recorded, and everything on
-    another machine, has the price that is kept for it, or is counted.
+    where both have a number of them; not if the table's runs do something else by now (an older
+    record does not say what its runs did). A row says nothing about another; of a record that tells
+    their seconds together alone, each run takes its mean. Whatever is not recorded, and everything
+    on another machine, has the price that is kept for it, or is counted.
 
     Args:
         count: count what is not kept; takes seconds a row, and torch.
@@ -214,6 +215,8 @@ def _expected(place: Place, run: Run, recorded: Sequence[dict[str, Any]]) -> flo
         like = [r for r in row if r["column"] == place.column]
         if not like and not limited:  # another column has another limit
             like = row
+    here = same_work(run)  # another column's runs may well differ: the record has none of this one
+    like = [r for r in like if r["work"] in (None, here) or r["column"] != place.column]
     if not like:
         return None
     each = [
@@ -238,7 +241,7 @@ def _seconds_of(record: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[s
     rows = [
         {
             "row": str(r["row"]), "column": r["column"], "needed": r["needed"],
-            "steps": r["steps"] if isinstance(r["steps"], int) else None,
+            "steps": r["steps"] if isinstance(r["steps"], int) else None, "work": r.get("work"),
             "runs": max(int(r["runs"]), 1), "seconds": float(r["seconds"]),
         }
         for r in origin["seconds"]
@@ -255,7 +258,7 @@ def _mean(record: Mapping[str, Any]) -> dict[str, Any]:
     runs, seconds = (record["provenance"][key] for key in ("n_runs", "run_seconds"))
     if runs < 1 or not is_whole(record):
         raise ValueError("not the whole table")
-    return {"row": ANY, "column": None, "needed": None, "steps": None,
+    return {"row": ANY, "column": None, "needed": None, "steps": None, "work": None,
             "runs": runs, "seconds": float(seconds) / runs}  # fmt: skip
 
 

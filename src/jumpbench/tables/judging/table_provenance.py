@@ -14,7 +14,7 @@ from jumpbench.tables.judging.recorded_runs import RecordedRuns
 from jumpbench.tables.planning.grid import GridCell, unique_runs
 from jumpbench.tables.planning.models import is_model
 from jumpbench.tables.planning.run import Run
-from jumpbench.tables.planning.run_places import Place, run_places, steps_of
+from jumpbench.tables.planning.run_places import Place, run_places, same_work, steps_of
 from jumpbench.tables.runs import METRICS, PROVENANCE
 from jumpbench.tables.runs.codeage import is_outdated
 from jumpbench.tables.runs.provenance import code_version, now, versions
@@ -89,27 +89,31 @@ def measured_seconds(
     elsewhere: Iterable[Run] = (),
 ) -> list[dict[str, Any]]:
     """Mean seconds of the finished runs of every row and column, as ``table.json`` keeps them:
-    by the clock, and of the processor where every run noted them.
+    by the clock, and of the processor where every run noted them. ``work`` is what they do at a
+    step (:func:`~jumpbench.tables.planning.run_places.same_work`): a plan whose runs do something
+    else does not go by their seconds.
 
     ``elsewhere`` are ``recorded`` runs; where a row and column has no other ones, and for what
     such a row needs, the seconds are those of the record.
     """
     grid = list(grid)
-    seconds: dict[tuple[Place, int | None], list[tuple[float, float]]] = {}
+    seconds: dict[tuple[Place, int | None, str], list[tuple[float, float]]] = {}
     for place, run in run_places(grid).values():
         file = run.folder / PROVENANCE
         if os.path.isfile(file):
             with contextlib.suppress(*DAMAGED):
                 origin = read_json(file, "delete it")
                 both = _wall_seconds(origin), float(origin.get("processor_seconds", "nan"))
-                seconds.setdefault((place, steps_of(run)), []).append(both)
+                kind = (place, steps_of(run), same_work(run))
+                seconds.setdefault(kind, []).append(both)
     here = [
         {
             "row": place.row, "column": place.column, "needed": place.name or None,
-            "steps": steps, "runs": len(each), "seconds": round(fmean(w for w, _ in each), 2),
+            "steps": steps, "work": work, "runs": len(each),
+            "seconds": round(fmean(w for w, _ in each), 2),
             **_processor([busy for _, busy in each]),
         }
-        for (place, steps), each in seconds.items()
+        for (place, steps, work), each in seconds.items()
     ]  # fmt: skip
     if recorded is None:
         return here

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from jumpbench.tables.planning.grid import GridCell
+from jumpbench.tables.planning.identity import identity
 from jumpbench.tables.planning.run import Run
 
 
@@ -34,3 +36,22 @@ def steps_of(run: Run) -> int | None:
     trainer = run.config.get("trainer")
     steps = trainer.get("max_steps") if isinstance(trainer, dict) else None
     return steps if isinstance(steps, int) and steps > 0 else None
+
+
+def same_work(run: Run) -> str:
+    """A digest that runs share which do the same at every step: they differ in their seeds, in the
+    number of training steps and in the runs that they need, at most."""
+    config = unseeded({key: value for key, value in run.config.items() if key != "needs"})
+    trainer = config.get("trainer")
+    if isinstance(trainer, dict):
+        config["trainer"] = {k: v for k, v in trainer.items() if k != "max_steps"}
+    return identity(config)
+
+
+def unseeded(value: Any) -> Any:
+    """Plain data without its seeds, and without the names of runs in paths to their folders."""
+    if isinstance(value, dict):
+        return {k: unseeded(v) for k, v in value.items() if k != "seed"}
+    if isinstance(value, list):
+        return [unseeded(v) for v in value]
+    return "run:" if isinstance(value, str) and value.startswith("run:") else value

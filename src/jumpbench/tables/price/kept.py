@@ -7,13 +7,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import cache_folder
 from jumpbench.tables.planning.identity import DECIDING
 from jumpbench.tables.planning.run import Run
+from jumpbench.tables.planning.run_places import unseeded
 
 if TYPE_CHECKING:
     from jumpbench.tables.price.machines import Machine
@@ -97,17 +98,9 @@ def digest(run: Run) -> str:
 
     Runs that differ in seeds alone have one price.
     """
-    deciding = {key: _unseeded(run.config.get(key)) for key in DECIDING if key not in _OF_ONE}
+    deciding = {key: unseeded(run.config.get(key)) for key in DECIDING if key not in _OF_ONE}
     text = json.dumps(deciding, sort_keys=True, default=str) + _code()
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _unseeded(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _unseeded(v) for k, v in value.items() if k != "seed"}
-    if isinstance(value, list):
-        return [_unseeded(v) for v in value]
-    return "run:" if isinstance(value, str) and value.startswith("run:") else value
 
 
 @functools.cache
