@@ -168,6 +168,24 @@ def test_order_trend_compare_all_any(decide, table):
     assert decide({"any": [half, order]}, values)[0] is True
 
 
+@pytest.mark.parametrize("better", ["lower", "higher"])
+def test_a_u_has_an_inner_column_that_is_better_than_both_ends(better, decide, table):
+    names = ["first", "second", "third", "last"]
+    columns = tuple(dataclasses.replace(table.columns[0], name=name) for name in names)
+    mean = dataclasses.replace(table.metrics["mean"], better=better, bounds=None)
+    table = dataclasses.replace(table, columns=columns, metrics={"mean": mean})
+    check = {"u_shaped": {"rows": ["fair"], "metric": "mean"}}
+
+    def decided(*values):
+        signed = (value if better == "lower" else -value for value in values)
+        cells = {("fair", name): (v, 0.01) for name, v in zip(names, signed, strict=True)}
+        return decide(check, cells, table)[0]
+
+    assert decided(0.5, 0.4, 0.2, 0.3) is True  # the third
+    assert decided(0.5, 0.4, 0.3, 0.2) is False and decided(0.2, 0.4, 0.3, 0.5) is False
+    assert decided(0.5, 0.4, 0.29, 0.3) is None
+
+
 def test_the_error_of_a_ratio_is_scaled_by_its_factor(decide):
     check = {"compare": {"left": LEFT, "op": "<", "factor": 0.1, "right": RIGHT}}
     holds, detail = decide(check, {A: (0.5, 0.0), B: (6.3, 0.5)})

@@ -58,8 +58,8 @@ class Estimate:
         for row in dict.fromkeys(self.rows.values()):
             runs = [run for run, name in self.rows.items() if name == row]
             known = [run for run in runs if run in self.seconds]
-            count = f"{row}: {len(runs)} run{'s'[: len(runs) > 1]}"
             if known:
+                count = f"{row}: {len(known)} run{'s'[: len(known) > 1]}"
                 sources = "; ".join(dict.fromkeys(self.source[run] for run in known))
                 seconds = sum(self.seconds[run] for run in known)
                 yield f"{count}, about {duration(seconds)} ({sources})"

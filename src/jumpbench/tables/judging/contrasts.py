@@ -105,11 +105,24 @@ class _Builder:
         for metric in at.named_metrics:
             for row in at.rows:
                 for first, second in itertools.pairwise(self._columns(at)):
-                    a, b = self.source(row, first, metric), self.source(row, second, metric)
-                    sides = map(self.heads.column, (first, second))
-                    words = f"{(' < ' if sign > 0 else ' > ').join(sides)} "
-                    words += f"({self.heads.row(row)}, {metric})"
-                    yield Contrast(((sign, b), (-sign, a)), 0.0, words + _pair(a, b))
+                    yield self._along(row, metric, first, second, sign)
+
+    def _u_shaped(self, at: Any) -> Iterator[Tree]:
+        metrics = dict.fromkeys(metric for metric, _ in self._places(at))
+        for row, metric in itertools.product(at.rows, metrics):
+            sign = 1.0 if self.table.metrics[metric].better == "lower" else -1.0
+            first, *inner, last = self._columns(at)
+            yield Tree("any", tuple(
+                Tree("all", tuple(self._along(row, metric, c, end, sign) for end in (first, last)))
+                for c in inner
+            ))  # fmt: skip
+
+    def _along(self, row: str, metric: str, first: str, second: str, sign: float) -> Contrast:
+        """From one column of a row to another the number rises (sign 1) or falls (-1)."""
+        a, b = self.source(row, first, metric), self.source(row, second, metric)
+        sides = map(self.heads.column, (first, second))
+        words = f"{(' < ' if sign > 0 else ' > ').join(sides)} ({self.heads.row(row)}, {metric})"
+        return Contrast(((sign, b), (-sign, a)), 0.0, words + _pair(a, b))
 
     def _falls_behind(self, at: Any) -> Iterator[Contrast]:
         columns = self._columns(at)

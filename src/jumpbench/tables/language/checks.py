@@ -8,6 +8,7 @@ that has a better direction, and at every column.
     order: {rows, at}                 each row is better than the next one
     trend: {rows, metric, columns, direction}
                                       each step from column to column rises (increasing) or falls
+    u_shaped: {rows, at}              some column between the first and the last is better than both
     falls_behind: {row, behind, metric, columns}
                                       the row's disadvantage grows along the columns: the slope of
                                       a line through it is positive
@@ -84,6 +85,11 @@ class Trend(_Looking):
 
 
 @dataclass(frozen=True, kw_only=True)
+class UShaped(_Looking):
+    rows: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True, kw_only=True)
 class FallsBehind(_Looking):
     row: str
     behind: str
@@ -116,6 +122,7 @@ class Check:
     best: Best | None = None
     order: Order | None = None
     trend: Trend | None = None
+    u_shaped: UShaped | None = None
     falls_behind: FallsBehind | None = None
     compare: Compare | None = None
     within: Within | None = None

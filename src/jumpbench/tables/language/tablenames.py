@@ -129,7 +129,8 @@ class _Checks:
             return
         rows = {
             "best": lambda: (at.row, *at.among), "order": lambda: at.rows,
-            "trend": lambda: at.rows, "falls_behind": lambda: (at.row, at.behind),
+            "trend": lambda: at.rows, "u_shaped": lambda: at.rows,
+            "falls_behind": lambda: (at.row, at.behind),
         }[kind]()  # fmt: skip
         self.refer("row", rows)
         self.refer("metric", at.named_metrics)
@@ -137,8 +138,9 @@ class _Checks:
         if kind in ("trend", "falls_behind"):
             if not at.named_metrics:
                 raise self.wrong(f"'{kind}' lacks 'metric'")
-            if len(at.named_columns or self.names.known["column"]) < 2:
-                raise self.wrong(f"'{kind}' needs two columns")
+        needed = {"trend": 2, "falls_behind": 2, "u_shaped": 3}.get(kind, 1)
+        if len(at.named_columns or self.names.known["column"]) < needed:
+            raise self.wrong(f"'{kind}' needs {'two' if needed == 2 else 'three'} columns")
         if kind != "trend":
             for metric in at.named_metrics:
                 if self.names.table.metrics[metric].better == "none":

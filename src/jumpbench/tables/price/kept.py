@@ -85,7 +85,7 @@ def _counted(run: Run) -> tuple[Price, bool]:
         return Price(why=str(error).splitlines()[0][:120]), False
     except Exception as error:  # a method may do anything with values that are not there
         line = (str(error).splitlines() or [""])[0]
-        return Price(why=f"{type(error).__name__}: {line[:100]}"), True
+        return Price(why=f"cannot be counted ({type(error).__name__}: {line[:100]})"), True
 
 
 def _file(run: Run) -> Path | None:
