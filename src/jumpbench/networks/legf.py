@@ -7,7 +7,7 @@ alone, so the features stay hollow (DNFS, Ou et al. 2025, appendix D.4).
 Node order matters (the streams are causal), so the network is not invariant under relabelling.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,15 @@ from torch.nn import functional
 
 from jumpbench.networks.letf import LeTF, visible
 from jumpbench.targets.graphs import Graphs
+
+
+class GraphBiases(NamedTuple):
+    """What :class:`LeGF` makes of the graphs (B of them) before it reads any state."""
+
+    real: Tensor  # nodes that are no padding, (B, D)
+    backwards: Tensor  # order of the second stream, (B, D)
+    streams: Tensor  # (2 B, heads, D + 1, D + 1)
+    readout: Tensor  # (B, heads, D, 2 D)
 
 
 class LeGF(LeTF):
@@ -37,21 +46,36 @@ class LeGF(LeTF):
         # Distances 0 .. max_distance, one row for unreachable, one (kept 0) for the time token.
         self.distance_bias = nn.Parameter(torch.zeros(max_distance + 2, heads))
 
-    def forward(self, x: Tensor, t: Tensor, graphs: Graphs) -> Tensor:  # type: ignore[override]
+    def forward(  # type: ignore[override]
+        self, x: Tensor, t: Tensor, graphs: Graphs | GraphBiases
+    ) -> Tensor:
         x = x.long()
+        if isinstance(graphs, Graphs):
+            graphs = self.prepared(graphs, len(x))
+        flux = self._flux(x, t, graphs.backwards, graphs.streams, graphs.readout)
+        return flux * graphs.real[..., None]
+
+    def prepared(self, graphs: Graphs, batch: int) -> GraphBiases:
+        """What :meth:`forward` takes in the place of the graphs: more than half of a pass over
+        them, for many passes with the same parameters.
+
+        Args:
+            graphs: one a state, or one for all.
+            batch: number of states B.
+        """
         if len(graphs) == 1:
-            graphs = graphs.rows(torch.zeros(len(x), dtype=torch.long, device=x.device))
-        site = torch.arange(x.shape[-1], device=x.device)
+            index = torch.zeros(batch, dtype=torch.long, device=graphs.sizes.device)
+            graphs = graphs.rows(index)
+        site = torch.arange(graphs.adjacency.shape[-1], device=graphs.sizes.device)
         sizes = graphs.sizes[:, None]
         backwards = torch.where(site < sizes, sizes - 1 - site, site)
         between = self._between_nodes(graphs)
-        mask = self._to_streams(between, graphs.mask)
-        hidden = ~(visible(len(site), x.device) & graphs.mask.repeat(1, 2)[:, None, None])
-        flux = self._flux(
-            x, t, backwards, self._in_streams(between, backwards),
-            mask.masked_fill(hidden, -torch.inf),
+        readout = self._to_streams(between, graphs.mask)
+        hidden = ~(visible(len(site), site.device) & graphs.mask.repeat(1, 2)[:, None, None])
+        return GraphBiases(
+            graphs.mask, backwards, self._in_streams(between, backwards),
+            readout.masked_fill(hidden, -torch.inf),
         )  # fmt: skip
-        return flux * graphs.mask[..., None]
 
     def _between_nodes(self, graphs: Graphs) -> Tensor:
         """Bias (B, heads, D, D) between nodes."""

@@ -18,6 +18,7 @@ real sites (B, D): padded sites stay 0, do not move, and count nowhere.
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -56,6 +57,17 @@ def flux_of(network: nn.Module, target: DiscreteTarget, x: Tensor, t: Tensor) ->
     graphs = getattr(target, "graphs", None)
     flux = network(x, t) if graphs is None else network(x, t, graphs)
     return at_least_single(flux)
+
+
+@torch.no_grad()
+def fluxes_of(network: nn.Module, target: DiscreteTarget, n: int) -> Flux:
+    """:func:`flux_of` of n states at a time, for many passes without gradients: what the network
+    makes of the target's graphs alone (``network.prepared``) is made once."""
+    graphs, prepared = getattr(target, "graphs", None), getattr(network, "prepared", None)
+    if graphs is None or not callable(prepared):
+        return partial(flux_of, network, target)
+    made = prepared(graphs, n)
+    return lambda x, t: at_least_single(network(x, t, made))
 
 
 def probability_flow(flux: Tensor, ratios: Tensor, clamp: float | None = None) -> Tensor:

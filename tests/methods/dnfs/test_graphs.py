@@ -11,7 +11,7 @@ from jumpbench.errors import UserError
 from jumpbench.evaluations.graphs import GraphEvaluation
 from jumpbench.methods.dnfs.baselines.solvers import AnnealedChains, ExactSolutions
 from jumpbench.methods.dnfs.graphs import GraphDNFS, chains_of, solutions
-from jumpbench.methods.dnfs.paths import sample, time_grid
+from jumpbench.methods.dnfs.paths import sample, simulate_flow, time_grid
 from jumpbench.networks.legf import LeGF
 from jumpbench.samplers.annealed_jumps import KernelMoves
 from jumpbench.samplers.annealed_path import PathLaw
@@ -51,6 +51,28 @@ def flow(**kwargs):
         "refresh_every": 10, "warm_up": 20, "chains_per_graph": 5,
     }  # fmt: skip
     return GraphDNFS(IndependentSets, 9, NETWORK, **{**defaults, **kwargs})
+
+
+def test_trajectories_are_those_of_passes_that_read_the_graphs_anew():
+    """Once for all passes, and in every one, the network makes the same of the graphs."""
+    torch.manual_seed(0)
+    network = NETWORK(9, 2)
+    torch.nn.init.normal_(network.distance_bias)
+
+    class Anew(torch.nn.Module):
+        def forward(self, x, t, graphs):
+            return network(x, t, graphs)
+
+    graphs = Graphs.of([(5, [(0, 1), (1, 2), (2, 3), (3, 4)]), (7, [(0, 6), (1, 5), (2, 4)])], 9)
+    laws = chains_of(IndependentSets, graphs, 2.0, 20)
+    times = time_grid(6, "cpu")
+    kept, anew = (sample(n, laws, times, 40, generator(1))[0] for n in (network, Anew()))
+    assert torch.equal(kept, anew) and kept.float().mean() > 0.1
+    one = IndependentSets(graphs.rows(torch.tensor([1])), 2.0)
+    paths = [simulate_flow(n, one, times, 30, generator(2)) for n in (network, Anew())]
+    assert torch.equal(paths[0].log_weights, paths[1].log_weights)
+    assert not network.prepared(graphs, 2).streams.equal(network.prepared(graphs.rows(
+        torch.tensor([1, 0])), 2).streams)  # fmt: skip
 
 
 def test_rows_share_graphs_and_are_judged_against_their_optimum(tmp_path):

@@ -27,7 +27,7 @@ from jumpbench.errors import UserError
 from jumpbench.ops.checks import require
 from jumpbench.samplers.annealed_jumps import euler_step
 from jumpbench.samplers.annealed_path import (
-    flux_of,
+    fluxes_of,
     incoming_flow,
     log_start,
     mask_of,
@@ -93,12 +93,13 @@ def weighted_chains(
     x, mask = start_states(target, n, generator), mask_of(target)
     log_weights = -torch.as_tensor(log_start(target), device=x.device).double().expand(n)
     before, expected, cost = x, x, Cost()
+    flux_at = fluxes_of(network, target, n)
     total = torch.zeros((), dtype=torch.float64, device=x.device)
     for k, time in enumerate(times):
         t = time.expand(n)
         slope = slope_of(target, x)
         forward, backward = both_ways(
-            flux_of(network, target, x, t), t[:, None, None] * slope.ratios, x, mask, corrector
+            flux_at(x, t), t[:, None, None] * slope.ratios, x, mask, corrector
         )
         total += forward.sum() + backward.sum()  # NaN once a rate was
         cost += Cost(1, table_evaluations(target), sequential_steps=k > 0)

@@ -1,7 +1,6 @@
 """Trajectories of a flow sampler, forward with importance weights and backward for likelihoods."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +18,7 @@ from jumpbench.samplers.annealed_jumps import (
 )
 from jumpbench.samplers.annealed_path import (
     control_integrand,
-    flux_of,
+    fluxes_of,
     incoming_flow,
     mask_of,
     slope_of,
@@ -98,7 +97,7 @@ def simulate_flow(
         clamped.append(control_integrand(point.slope, point.t, point.flux, clamp))
 
     rollout = annealed_rollout(
-        partial(flux_of, network, target), target, times, n, generator, moves, keep_path,
+        fluxes_of(network, target, n), target, times, n, generator, moves, keep_path,
         TRAPEZOIDAL, (note,) if hook is None else (note, hook),
     )  # fmt: skip
     left = path_sum(rollout.integrands, times, LEFT_END)
@@ -125,9 +124,10 @@ def sample(
         ValueError: the network gave NaN.
     """
     x, cost, mask = start_states(target, n, generator), Cost(), mask_of(target)
+    flux_at = fluxes_of(network, target, n)
     total = torch.zeros((), device=x.device)
     for k in range(len(times) - 1):
-        rates = flux_of(network, target, x, times[k].expand(n)).relu()
+        rates = flux_at(x, times[k].expand(n)).relu()
         total += rates.sum()  # NaN once a rate was
         x = euler_step(x, (times[k + 1] - times[k]) * rates, generator, mask)
         cost += Cost(network_evaluations=1, sequential_steps=1)
@@ -167,10 +167,10 @@ def reverse_paths(
     Without ``keep_path`` the states are those at t = 0 alone, (1, B, D).
     """
     values, path = [], []
-    mask = mask_of(target)
+    mask, flux_at = mask_of(target), fluxes_of(network, target, len(x))
     for k in range(len(times) - 1, -1, -1):
         t = times[k].expand(len(x))
-        flux = flux_of(network, target, x, t)
+        flux = flux_at(x, t)
         slope = slope_of(target, x)
         values.append(control_integrand(slope, t, flux).double())
         if keep_path or k == 0:
