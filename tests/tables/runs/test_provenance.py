@@ -1,5 +1,6 @@
 """Time and memory are the run's own; a module that is not committed makes the code dirty."""
 
+import ast
 import json
 import subprocess
 import time
@@ -7,10 +8,13 @@ import time
 import pytest
 import torch
 import toys
+import yaml
 
 from jumpbench.cli.main import main
+from jumpbench.errors import UserError
+from jumpbench.paths import checkout as checkout_of_suite
 from jumpbench.tables.planning.plan import plan_run
-from jumpbench.tables.runs import codeage, provenance
+from jumpbench.tables.runs import codeage, provenance, same_numbers
 from jumpbench.tables.runs.memory import forget_peak, peak_memory_gb
 
 
@@ -75,6 +79,7 @@ def forget():
         provenance.edited_code,
         codeage._changed_since,
         codeage._moved,
+        same_numbers.entries,
     ):
         cached.cache_clear()
 
@@ -156,6 +161,49 @@ def test_words_about_the_code_do_not_make_a_run_older(checkout, monkeypatch, the
     module.unlink()
     forget()
     assert codeage.is_outdated({"method": {"_target_": "any"}}, origin)
+
+
+def test_a_commit_that_changes_no_number_does_not_make_a_run_older(checkout, monkeypatch):
+    """Not alone, nor with one after it that is listed too; what is not listed does."""
+    module, listed = checkout / "src/module.py", checkout / same_numbers.FILE
+    monkeypatch.setattr(codeage, "checkout", lambda: checkout)
+    monkeypatch.setattr(codeage, "imported", lambda name: frozenset({module}))
+    listed.parent.mkdir(exist_ok=True)
+    module.write_text("x = 1 + 1\n")
+    commit(checkout)
+    forget()
+    origin = {"commit": provenance.code_version()["commit"], "edited": {}}
+
+    def outdated():
+        forget()
+        return codeage.is_outdated({"method": {"_target_": "any"}}, origin)
+
+    entries = []
+    for text in ("x = 2 * 1\n", "x = 2\n"):
+        module.write_text(text)
+        commit(checkout)
+        assert outdated()
+        forget()
+        made = provenance.code_version()["commit"]
+        entries.append({"commit": made, "what": "faster", "test": "tests/a.py::test_a"})
+        listed.write_text(yaml.safe_dump(entries))
+        assert not outdated()
+    module.write_text("x = 3\n")
+    assert outdated()
+    listed.write_text("- {commit: main, what: faster, test: a}\n")
+    with pytest.raises(UserError, match="a hash"):
+        outdated()
+
+
+@pytest.mark.skipif(checkout_of_suite() is None, reason="needs a checkout")
+def test_every_listed_commit_has_its_test():
+    root = checkout_of_suite()
+    entries = same_numbers.entries(root)
+    assert entries
+    for entry in entries:
+        file, _, name = entry["test"].partition("::")
+        tree = ast.parse((root / file).read_text())
+        assert name in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 
 BODY = "".join(f"def f{k}(x):\n    return g(x, {k})\n\n\n" for k in range(9))

@@ -135,9 +135,8 @@ class _Checks:
         self.refer("row", rows)
         self.refer("metric", at.named_metrics)
         self.refer("column", at.named_columns)
-        if kind in ("trend", "falls_behind"):
-            if not at.named_metrics:
-                raise self.wrong(f"'{kind}' lacks 'metric'")
+        if kind in ("trend", "falls_behind") and not at.named_metrics:
+            raise self.wrong(f"'{kind}' lacks 'metric'")
         needed = {"trend": 2, "falls_behind": 2, "u_shaped": 3}.get(kind, 1)
         if len(at.named_columns or self.names.known["column"]) < needed:
             raise self.wrong(f"'{kind}' needs {'two' if needed == 2 else 'three'} columns")

@@ -2,7 +2,8 @@
 
 What counts is what the code does: docstrings, comments, the layout of lines and the types of
 arguments change no number, nor do the modules that find files and name what is wrong with them. A
-module that was moved is compared with what it was, wherever its imports lie now.
+module that was moved is compared with what it was, wherever its imports lie now. Commits that a
+test has shown to change no number are listed (:mod:`~jumpbench.tables.runs.same_numbers`).
 """
 
 import ast
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.paths import checkout
+from jumpbench.tables.runs.same_numbers import same_numbers
 
 _PACKAGE = Path(__file__).resolve().parents[2]
 _PLUMBING_NAMES = ("errors", "files", "lazy", "paths", "data.files")
@@ -118,7 +120,18 @@ def _has_changed(root: Path, commit: str, name: str, edited_then: str | None) ->
     if before is None or not path.is_file():
         return True
     renamed = {_module(then): _module(now) for now, then in moved.items()}
-    return _syntax(before, renamed) != _syntax(path.read_text(encoding="utf-8"), {})
+    now = _syntax(path.read_text(encoding="utf-8"), {})
+    then = _syntax(before, renamed)
+    return then != now and _carried_over(root, name, then) != now
+
+
+def _carried_over(root: Path, name: str, state: str) -> str:
+    """The syntax of a file, taken over the commits that change it and no number, oldest first."""
+    for commit in same_numbers(root):
+        before, after = (git(root, "show", f"{at}:./{name}") for at in (f"{commit}^", commit))
+        if before is not None and after is not None and _syntax(before, {}) == state:
+            state = _syntax(after, {})
+    return state
 
 
 @functools.cache
