@@ -58,6 +58,11 @@ def test_of_many_rows_that_are_not_recorded_some_are_named():
     assert Estimate(unknown=names).sentence().endswith("row 5 (1) and 3 more")
     del names["8"], names["7"], names["6"]
     assert Estimate(unknown=names).sentence().endswith("row 4 (1), row 5 (1)")
+    rows, why = {"a": "row", "b": "row"}, {"b": "cannot be counted (an error)"}
+    half = Estimate({"a": 5.0}, {"b": "row"}, {"a": "counted"}, rows=rows, why=why)
+    assert list(half.lines()) == [
+        "row: 1 run, about 5 s (counted)", "row: 1 run, not known: cannot be counted (an error)",
+    ]  # fmt: skip
 
 
 def test_a_table_that_cannot_be_planned_stops_no_other(project, capsys):

@@ -375,6 +375,7 @@ def test_a_table_without_the_papers_setting_names_the_scales_of_its_claims(tmp_p
         ("{best: {row: nobody}}", "there is no row 'nobody'"),
         ("{order: {rows: [fair, biased], metric: median}}", "there is no metric 'median'"),
         ("{trend: {rows: [fair], metric: mean, direction: sideways}}", "increasing"),
+        ("{u_shaped: {rows: [fair], metric: mean}}", "'u_shaped' needs three columns"),
         ("{trend: }", "a check is one of"),
         ("{all: [{trend: }]}", "a check is one of"),
         ("{compare: {left: 1, op: '<', right: 2}}", "must be a mapping"),

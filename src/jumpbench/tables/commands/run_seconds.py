@@ -215,7 +215,8 @@ def _expected(place: Place, run: Run, recorded: Sequence[dict[str, Any]]) -> flo
         like = [r for r in row if r["column"] == place.column]
         if not like and not limited:  # another column has another limit
             like = row
-    here = same_work(run)  # another column's runs may well differ: the record has none of this one
+    # Runs of other columns stand in for this one, and do something else by nature.
+    here = same_work(run)
     like = [r for r in like if r["work"] in (None, here) or r["column"] != place.column]
     if not like:
         return None
