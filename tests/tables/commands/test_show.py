@@ -155,6 +155,13 @@ def test_metrics_of_one_name_are_told_apart(table, row, metric, functions):
     assert {o.function.removeprefix("jumpbench.") for o in origins} == functions
 
 
+def test_a_name_that_the_configuration_gives_is_found_where_it_is_used():
+    judge = "jumpbench.evaluations.frechet.FrechetEvaluation"
+    config = {"evaluation": {"_target_": judge, "distance": "fid"}}
+    assert {o.function for o in Origins(config).of("fid")} == {f"{judge}.results"}
+    assert not Origins({"evaluation": {"_target_": judge}}).of("fid")
+
+
 def shown(capsys, *words):
     assert main(["show", *words, "--json"]) == 0
     return json.loads(capsys.readouterr().out)

@@ -59,11 +59,16 @@ class Origins:
         self._judges: list[str] = []
         self._methods: list[str] = []
         self._parts: list[str] = []
+        # What the configuration gives to a judge may name a number: evaluation.distance=fid.
+        self._given: dict[str, list[str]] = {}
         for place, node in targets({k: config.get(k) for k in ("evaluation", "method")}):
             head = place.split(".")
             judges = head[0] == "evaluation" or head[1:2] == ["evaluation"]
             kind = self._judges if judges else self._methods if len(head) == 1 else self._parts
             kind.append(str(node["_target_"]))
+            for key, value in node.items():
+                if judges and isinstance(value, str):
+                    self._given.setdefault(value, []).append(f"self.{key}")
 
     @functools.cached_property
     def _around(self) -> list[list[list[Definition]]]:
@@ -76,7 +81,8 @@ class Origins:
         order = [parts, judges, methods] if "@" in name else [judges, methods, parts]
         order = [list(layers(_RUNS))] if name.startswith("run/") else order
         base = name.partition("@")[0]
-        tries = [(kind, wanted) for kind in range(4) for wanted in dict.fromkeys((name, base))]
+        names = dict.fromkeys((name, base, *self._given.get(base, ())))
+        tries = [(kind, wanted) for kind in range(4) for wanted in names]
         tries.append((STORED, base.partition("_")[2]))  # left_ess: the prefix is put on later
         for kind, wanted in tries:
             for around in order:
@@ -128,6 +134,8 @@ class _Reader(ast.NodeVisitor):
                 text = "".join(re.escape(p) or "(.*)" for p in parts)
         elif isinstance(key, ast.Constant) and isinstance(key.value, str):
             text = key.value
+        elif isinstance(key, ast.Attribute) and ast.unparse(key.value) == "self":
+            text = ast.unparse(key)
         if text:
             self.names.append(
                 _Name(text, line, self._called, kind, self._with_locals(values), pattern)
