@@ -6,7 +6,9 @@ import pytest
 
 from jumpbench.paths import reproduce_dir
 from jumpbench.tables.commands.pages import (
+    _agreement,
     anchor,
+    is_paper,
     paper_list,
     papers,
     summaries,
@@ -49,3 +51,16 @@ def test_claims_that_the_paper_does_not_make_are_checks_of_our_own(slug):
             holding += (claim.ours or not table.in_print) and decided[-1:] == [True]
     told = re.search(r"of our own checks (\d+) holds?\b", line)
     assert not printed or int(told[1] if told else 0) == holding
+
+
+def test_a_setting_of_ours_is_not_counted_as_the_papers():
+    """DNFS's graphs are recorded with a small network, which decides a claim or two."""
+    for slug in filter(is_paper, papers()):
+        kinds = {
+            table_id: {load(table_id).scales[scale].kind for scale in recorded_scales(table_id)}
+            for table_id in tables_of_the_pages(slug)
+            if load(table_id).in_print is not None
+        }
+        count = sum("paper setting" in each for each in kinds.values())
+        said = f"{count} of {len(kinds)} in the" if count else f"none of {len(kinds)} in the"
+        assert _agreement(slug).startswith(said)

@@ -188,7 +188,7 @@ def _agreement(slug: str) -> str:
         in_print = load(table_id).in_print is not None
         if in_print:
             total += 1
-            printed += deciding
+            printed += [v for v in views if v.scale.kind == "paper setting"][-1:]
         for claim in load(table_id).claims:
             standing = _standing(claim.id, views)
             if in_print and not claim.ours:
