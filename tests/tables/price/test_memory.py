@@ -6,9 +6,11 @@ from torch.profiler import ProfilerActivity, profile
 from jumpbench.tables.commands.run_seconds import Estimate, memory_line
 from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.scalefiles import expanded
 from jumpbench.tables.price.kept import taken_gb
-from jumpbench.tables.price.passes import GIB, count
+from jumpbench.tables.price.passes import GIB, count, held_by
 from jumpbench.tables.price.stand_ins import Trainer, fill_in
+from support import needs_data
 
 TRAININGS = {
     "permutation_transformer": (
@@ -17,6 +19,7 @@ TRAININGS = {
     ),
     "digit_classifier": ("sgdd/mnist_classifier", "data.side=16"),
 }  # fmt: skip
+ON_MNIST = {"digit_classifier"}
 
 
 def allocated(config):
@@ -46,7 +49,13 @@ def allocated(config):
     return sum(x.numel() * x.element_size() for x in kept) / GIB, most / GIB
 
 
-@pytest.mark.parametrize("training", TRAININGS.values(), ids=TRAININGS)
+@pytest.mark.parametrize(
+    "training",
+    [
+        pytest.param(given, id=name, marks=[needs_data("mnist")] if name in ON_MNIST else [])
+        for name, given in TRAININGS.items()
+    ],
+)
 def test_counted_memory_is_what_torch_allocates(training):
     """Weights to the byte; gradients, states and activations within a factor of two."""
     experiment, *overrides = training
@@ -57,6 +66,27 @@ def test_counted_memory_is_what_torch_allocates(training):
     assert counted.pop("weights") == pytest.approx(weights, rel=1e-6)
     assert counted["optimiser"] == pytest.approx(2 * counted["gradients"], rel=1e-3)  # Adam's
     assert 0.5 < sum(counted.values()) / beside < 2
+
+
+def test_roll_outs_that_a_method_keeps_are_counted():
+    """DNFS's buffer, full from the first roll-out on: counted as what a real one holds."""
+    small = ("scale=dnfs/ising/smoke", "method.stored=3", "trainer.max_steps=10", "stages=[fit]")
+    run = plan_run("dnfs/ising", expanded(small))
+    method = construct(run.config["method"], "method")
+    fill_in(method, Trainer(max_steps=10))
+    method.setup("fit")
+    assert held_by(method) < 1000  # nothing yet but numbers
+    method.configure_optimizers()
+    method.on_fit_start()
+    method.training_step(None, 0)
+    store = method.learner.store
+    bytes_held = sum(x.numel() * x.element_size() for x in store.tensors.values())
+    states = 3 * (method.learner.n_steps + 1) * method.learner.chains * method.target.length
+    assert store.tensors["states"].numel() == states
+    # Beside the buffer stands the order in which its pairs are drawn, eight bytes a pair.
+    most = bytes_held + 8 * states / method.target.length + 1000
+    assert bytes_held <= held_by(method) <= most
+    assert bytes_held <= count(run.placed()).memory["kept"] * GIB <= most
 
 
 def test_memory_is_held_against_gpus():

@@ -122,7 +122,7 @@ class Trace:
     ) -> None:
         self.method, self.trainer, self.ledger = method, trainer, ledger or Ledger(float("inf"))
         self.settings, self.budget = config["trainer"], config.get("budget") or {}
-        self.total, self.steps, self.saved = Work(), 0.0, 0.0
+        self.total, self.steps, self.saved, self.held = Work(), 0.0, 0.0, 0.0
         self.optimisers: list[Any] = []
         self._taken = 0
 
@@ -190,6 +190,7 @@ class Trace:
             else:
                 self.method.training_step(batch, number)
         self.saved = max(self.saved, work.saved)
+        self.held = max(self.held, held_by(self.method))
         return work, max(self._taken, 1)
 
     def _closure(self, optimiser: Any, batch: Any, number: int) -> Any:
@@ -216,9 +217,9 @@ class Trace:
     # Memory
 
     def memory(self) -> dict[str, float]:
-        """GiB of the weights (buffers with them), their gradients, the states of optimisers, and
-        what the backward pass needs (of one of the batches that a step accumulates) with the
-        largest operator's tensors."""
+        """GiB of the weights (buffers with them), their gradients, the states of optimisers, what
+        the backward pass needs (of one of the batches that a step accumulates) with the largest
+        operator's tensors, and what else the method keeps between steps, such as roll-outs."""
         trained = [p for o in self.optimisers for g in o.param_groups for p in g["params"]]
         states = [s.values() for o in self.optimisers for s in o.state.values()]
         parts = int(self.settings.get("accumulate_grad_batches") or 1)
@@ -227,12 +228,35 @@ class Trace:
             "gradients": sum(map(_bytes, trained)),
             "optimiser": sum(_bytes(x) for s in states for x in s if isinstance(x, Tensor)),
             "activations": self.saved / parts + self.ledger.largest,
+            "kept": self.held,
         }
         return {name: size / GIB for name, size in found.items()}
 
 
 def _bytes(x: Tensor) -> float:
     return float(x.numel() * x.element_size())
+
+
+def held_by(method: nn.Module) -> float:
+    """Bytes of the tensors in a method's attributes and in the objects of this package that it
+    holds (a replay buffer of roll-outs, say), beside parameters and buffers."""
+    seen: set[int] = {id(x) for x in (*method.parameters(), *method.buffers())}
+    found = 0.0
+    waiting: list[Any] = [method]
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Tensor):
+            found += _bytes(value)
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list | tuple):
+            waiting += value
+        elif isinstance(value, nn.Module) or type(value).__module__.startswith("jumpbench.methods"):
+            waiting += getattr(value, "__dict__", {}).values()
+    return found
 
 
 def _every(method: nn.Module) -> Iterator[tuple[Any, str, int]]:
