@@ -8,7 +8,8 @@ from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
 from jumpbench.tables.price.kept import taken_gb
-from jumpbench.tables.price.passes import GIB, count, held_by
+from jumpbench.tables.price.memory import GIB, held_by
+from jumpbench.tables.price.passes import count
 from jumpbench.tables.price.stand_ins import Trainer, fill_in
 from support import needs_data
 

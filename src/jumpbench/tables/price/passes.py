@@ -19,6 +19,7 @@ from torch.utils._pytree import tree_map
 from jumpbench.errors import UserError
 from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.price.ledger import Ledger
+from jumpbench.tables.price.memory import held_by, memory
 from jumpbench.tables.price.operators import Work
 from jumpbench.tables.price.repeated import counting_saved, traced_once
 from jumpbench.tables.price.stand_ins import Trainer, fill_in, hollow, no_other_runs, no_values
@@ -27,7 +28,6 @@ SECONDS = 60.0
 """Of this process, that the trace of a run may take."""
 PLACES = (0.0, 0.02, 0.15, 0.45, 0.8)
 """Where in a training steps are traced; each stands for the steps that are nearest to it."""
-GIB = 2.0**30
 
 
 @dataclass(frozen=True)
@@ -214,49 +214,11 @@ class Trace:
             self.method.draw(batch, self.method.test_generator(0))
         self.total += work * length
 
-    # Memory
-
     def memory(self) -> dict[str, float]:
-        """GiB of the weights (buffers with them), their gradients, the states of optimisers, what
-        the backward pass needs (of one of the batches that a step accumulates) with the largest
-        operator's tensors, and what else the method keeps between steps, such as roll-outs."""
-        trained = [p for o in self.optimisers for g in o.param_groups for p in g["params"]]
-        states = [s.values() for o in self.optimisers for s in o.state.values()]
+        """GiB, by what holds it (:func:`~jumpbench.tables.price.memory.memory`)."""
         parts = int(self.settings.get("accumulate_grad_batches") or 1)
-        found = {
-            "weights": sum(map(_bytes, (*self.method.parameters(), *self.method.buffers()))),
-            "gradients": sum(map(_bytes, trained)),
-            "optimiser": sum(_bytes(x) for s in states for x in s if isinstance(x, Tensor)),
-            "activations": self.saved / parts + self.ledger.largest,
-            "kept": self.held,
-        }
-        return {name: size / GIB for name, size in found.items()}
-
-
-def _bytes(x: Tensor) -> float:
-    return float(x.numel() * x.element_size())
-
-
-def held_by(method: nn.Module) -> float:
-    """Bytes of the tensors in a method's attributes and in the objects of this package that it
-    holds (a replay buffer of roll-outs, say), beside parameters and buffers."""
-    seen: set[int] = {id(x) for x in (*method.parameters(), *method.buffers())}
-    found = 0.0
-    waiting: list[Any] = [method]
-    while waiting:
-        value = waiting.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        if isinstance(value, Tensor):
-            found += _bytes(value)
-        elif isinstance(value, dict):
-            waiting += value.values()
-        elif isinstance(value, list | tuple):
-            waiting += value
-        elif isinstance(value, nn.Module) or type(value).__module__.startswith("jumpbench.methods"):
-            waiting += getattr(value, "__dict__", {}).values()
-    return found
+        needed = self.saved / parts + self.ledger.largest
+        return memory(self.method, self.optimisers, needed, self.held)
 
 
 def _every(method: nn.Module) -> Iterator[tuple[Any, str, int]]:
