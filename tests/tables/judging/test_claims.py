@@ -1,37 +1,14 @@
 import dataclasses
-import json
 import math
-from statistics import fmean, stdev
+from statistics import fmean
 
 import pytest
-import toys
-import yaml
-from pydantic import TypeAdapter
+from claimed import claim_of, of_seeds
 
-from jumpbench.errors import UserError
 from jumpbench.tables.judging.cells import Cell, Value, verdict
-from jumpbench.tables.judging.claims import evaluate, in_print
-from jumpbench.tables.language.checks import Check
-from jumpbench.tables.language.spec import load, parse
-from jumpbench.tables.language.types import Claim, Heads
-from jumpbench.tables.views.wording import claim_words, state
-
-CHECK = TypeAdapter(Check)
-
-
-EVERYWHERE = dict.fromkeys(("small", "medium", "paper"), "a test")
-SEEDS = 64
-
-
-def claim_of(check, scales=EVERYWHERE):
-    return Claim("c", "text", CHECK.validate_json(json.dumps(check)), scales=scales)
-
-
-def of_seeds(value, error, number):
-    """64 numbers of this mean and standard error; those of another ``number`` are uncorrelated."""
-    wave = [math.cos(math.pi * (number + 1) * (2 * k + 1) / (2 * SEEDS)) for k in range(SEEDS)]
-    size = error * math.sqrt(SEEDS) / stdev(wave)
-    return [Value(k, value + size * height, f"{number}/{k}") for k, height in enumerate(wave)]
+from jumpbench.tables.judging.claims import evaluate
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.language.types import Heads
 
 
 @pytest.fixture
@@ -290,111 +267,3 @@ def test_claims_call_rows_and_columns_as_their_scale_does(table):
         detail = evaluate(changed, cells, "small")[0]["detail"]
         assert words in detail, detail
         assert "small n" not in detail and "fair" not in detail
-
-
-def test_claims_stand_beside_the_papers_own_numbers(table):
-    # printed: fair 0.5, 0.5; biased 0.7, 0.9
-    def printed(check):
-        return in_print(table, claim_of(check))
-
-    assert printed({"best": {"row": "fair", "among": ["biased"]}}) == "holds"
-    assert printed({"best": {"row": "biased", "among": ["fair"]}}) == "fails in 2 of 2"
-    flat = {"trend": {"rows": ["fair", "biased"], "metric": "mean", "direction": "increasing"}}
-    assert printed(flat) == "tied in 1 of 2"
-    missing = {"best": {"row": "fair", "among": ["walk"], "column": "small n"}}
-    assert printed(missing) == "not printed"
-    some = {"order": {"rows": ["fair", "biased", "walk"], "metric": "mean", "column": "small n"}}
-    assert printed(some) == "holds where printed; 1 of 2 not printed"
-    assert in_print(table, Claim("c", "text", reason="none")) is None
-
-
-def test_a_claim_is_judged_at_the_scales_alone_that_it_names(table):
-    check = {"best": {"row": "fair", "among": ["biased"]}}
-    cells = [
-        Cell(
-            row, column, "mean", measured=value, values=of_seeds(value, 0.01, i), status="measured"
-        )
-        for i, (row, value) in enumerate((("fair", 0.5), ("biased", 0.9)))
-        for column in ("small n", "large n")
-    ]
-
-    def result(scale, not_judged="", **claimed):
-        changed = dataclasses.replace(table, claims=(claim_of(check, **claimed),))
-        return evaluate(changed, cells, scale, not_judged)[0]
-
-    only = {"paper": "another reason"}
-    here = result("paper", scales=only)
-    assert here["holds"] is True and here["because"] == "another reason"
-    assert state(here) == "holds" and "judged here: another reason" in claim_words(here)
-    there = result("small", scales=only)
-    assert (there["holds"], there["because"], state(there)) == (None, None, "not judged")
-    assert there["detail"] == "can be decided at paper (another reason), not at small"
-    changed = result("paper", "why")
-    assert (changed["holds"], changed["detail"], state(changed)) == (None, "why", "not judged")
-    for scale, expected in (("paper", True), ("small", True), ("smoke", None)):
-        unsaid = result(scale, scales={})  # small compares: it has the paper's setting
-        assert unsaid["holds"] is expected and "judged here" not in claim_words(unsaid)
-    cells.pop()
-    assert state(result("paper", scales=only)) == "open"
-
-
-@pytest.mark.parametrize(
-    ("scales", "words"),
-    [
-        ("[paper]", "must be a mapping"),
-        ("{smoke: it runs}", "smoke: that scale decides no claim"),
-        ("{medium: it is large}", "medium: it has no such scale"),
-        ('{small: ""}', "scales.small"),
-        ("{small: it compares}", ""),
-    ],
-)
-def test_a_claim_says_why_a_scale_can_decide_it(tmp_path, scales, words):
-    path = tmp_path / "t.yaml"
-    path.write_text(toys.TABLE.replace("{id: lowest,", f"{{id: lowest, scales: {scales},"))
-    if not words:
-        assert parse("toy/t", path).claims[0].scales == {"small": "it compares"}
-        return
-    with pytest.raises(UserError) as caught:
-        parse("toy/t", path)
-    assert words in str(caught.value) and f"{path} line " in str(caught.value)
-
-
-def test_a_table_without_the_papers_setting_names_the_scales_of_its_claims(tmp_path):
-    path = tmp_path / "t.yaml"
-    text = toys.TABLE.replace(", compare: true", "")
-    path.write_text(text.replace("paper: {seeds: 3}", "paper: {compare: false, decides: false}"))
-    with pytest.raises(UserError, match=r"'lowest' needs scales: .SCALE: why it can be decided"):
-        parse("toy/t", path)
-
-
-@pytest.mark.parametrize(
-    ("check", "words"),
-    [
-        ("{beste: {row: fair}}", "unknown key 'beste'"),
-        ("{best: {}}", "lacks 'row'"),
-        ("{best: {row: nobody}}", "there is no row 'nobody'"),
-        ("{order: {rows: [fair, biased], metric: median}}", "there is no metric 'median'"),
-        ("{trend: {rows: [fair], metric: mean, direction: sideways}}", "increasing"),
-        ("{u_shaped: {rows: [fair], metric: mean}}", "'u_shaped' needs three columns"),
-        ("{trend: }", "a check is one of"),
-        ("{all: [{trend: }]}", "a check is one of"),
-        ("{compare: {left: 1, op: '<', right: 2}}", "must be a mapping"),
-        ("{compare: {left: {row: fair, column: small n, metric: mean}, op: '=', right: 2}}", "op"),
-        ("{compare: {left: {row: fair, column: x, metric: mean}, op: '<', right: 2}}", "no cell"),
-        ("{compare: {left: {row: fair, column: small n, metric: mean}, op: '<', right: 1, "
-         "factor: 2}}", "can be negative"),
-        ("{falls_behind: {row: fair, behind: biased}}", "lacks 'metric'"),
-        ("[]", "must be a mapping"),
-        ("{}", "a check is one of"),
-    ],
-)  # fmt: skip
-def test_a_misspelled_check_names_file_and_line(tmp_path, check, words):
-    path = tmp_path / "t.yaml"
-    text = toys.TABLE.replace("check: {best: {row: fair}}", f"check: {check}")
-    assert yaml.safe_load(text)
-    path.write_text(text)
-    with pytest.raises(UserError) as caught:
-        parse("toy/t", path)
-    line = 1 + text[: text.index("id: lowest")].count("\n")
-    assert words in str(caught.value) and f"{path} line {line}: " in str(caught.value)
-    assert "\n" not in str(caught.value)

@@ -1,0 +1,63 @@
+"""Claims beside the printed numbers, and at the scales that can decide them."""
+
+import dataclasses
+
+import pytest
+from claimed import claim_of, of_seeds
+
+from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.judging.claims import evaluate, in_print
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.language.types import Claim
+from jumpbench.tables.views.wording import claim_words, state
+
+
+@pytest.fixture
+def table(project):
+    return load("toy/coins")
+
+
+def test_claims_stand_beside_the_papers_own_numbers(table):
+    # printed: fair 0.5, 0.5; biased 0.7, 0.9
+    def printed(check):
+        return in_print(table, claim_of(check))
+
+    assert printed({"best": {"row": "fair", "among": ["biased"]}}) == "holds"
+    assert printed({"best": {"row": "biased", "among": ["fair"]}}) == "fails in 2 of 2"
+    flat = {"trend": {"rows": ["fair", "biased"], "metric": "mean", "direction": "increasing"}}
+    assert printed(flat) == "tied in 1 of 2"
+    missing = {"best": {"row": "fair", "among": ["walk"], "column": "small n"}}
+    assert printed(missing) == "not printed"
+    some = {"order": {"rows": ["fair", "biased", "walk"], "metric": "mean", "column": "small n"}}
+    assert printed(some) == "holds where printed; 1 of 2 not printed"
+    assert in_print(table, Claim("c", "text", reason="none")) is None
+
+
+def test_a_claim_is_judged_at_the_scales_alone_that_it_names(table):
+    check = {"best": {"row": "fair", "among": ["biased"]}}
+    cells = [
+        Cell(
+            row, column, "mean", measured=value, values=of_seeds(value, 0.01, i), status="measured"
+        )
+        for i, (row, value) in enumerate((("fair", 0.5), ("biased", 0.9)))
+        for column in ("small n", "large n")
+    ]
+
+    def result(scale, not_judged="", **claimed):
+        changed = dataclasses.replace(table, claims=(claim_of(check, **claimed),))
+        return evaluate(changed, cells, scale, not_judged)[0]
+
+    only = {"paper": "another reason"}
+    here = result("paper", scales=only)
+    assert here["holds"] is True and here["because"] == "another reason"
+    assert state(here) == "holds" and "judged here: another reason" in claim_words(here)
+    there = result("small", scales=only)
+    assert (there["holds"], there["because"], state(there)) == (None, None, "not judged")
+    assert there["detail"] == "can be decided at paper (another reason), not at small"
+    changed = result("paper", "why")
+    assert (changed["holds"], changed["detail"], state(changed)) == (None, "why", "not judged")
+    for scale, expected in (("paper", True), ("small", True), ("smoke", None)):
+        unsaid = result(scale, scales={})  # small compares: it has the paper's setting
+        assert unsaid["holds"] is expected and "judged here" not in claim_words(unsaid)
+    cells.pop()
+    assert state(result("paper", scales=only)) == "open"
