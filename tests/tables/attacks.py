@@ -194,3 +194,20 @@ def damage(path: Path, kind: str, random: Random, secret: Path) -> None:
 def restore(pristine: Path, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(pristine, folder, symlinks=True)
+
+
+SHELL = "torch.nn.functional.torch.utils.collect_env.run"
+
+
+class Evil:
+    """A pickle that runs a command."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.mark}",)
+
+
+def shell(mark):
+    return {"_target_": SHELL, "_args_": [f"touch {mark}"]}
