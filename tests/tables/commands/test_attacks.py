@@ -21,6 +21,8 @@ PARTS = 10
 REAL = [
     "sgdd/table2", "dasbs/exact", "blackout/exact", "dnfs/exact", "symmetric_diffusers/table2",
 ]  # fmt: skip
+PATIENCE = 120.0
+"""Seconds: a plan of a real table counts what it takes, for 20 s on an idle processor."""
 MEMORY = 24 * 2**30
 """Of addresses: what asks for more fails in that process, and not the machine."""
 
@@ -51,7 +53,7 @@ def limited():
 
 def wrong(arguments):
     """What is wrong with how a call ended; empty if nothing is."""
-    tried = forked(arguments, limited)
+    tried = forked(arguments, limited, limit=PATIENCE)
     said = tried.out + tried.err
     if tried.status is None:
         return f"{arguments}: no end"
