@@ -1,10 +1,13 @@
 """Claims beside the printed numbers, and at the scales that can decide them."""
 
 import dataclasses
+import json
 
 import pytest
 from claimed import claim_of, of_seeds
 
+from jumpbench.cli.main import main
+from jumpbench.tables.commands.recorded import OTHER_SETTINGS, recorded_view
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.claims import evaluate, in_print
 from jumpbench.tables.language.spec import load
@@ -61,3 +64,33 @@ def test_a_claim_is_judged_at_the_scales_alone_that_it_names(table):
         assert unsaid["holds"] is expected and "judged here" not in claim_words(unsaid)
     cells.pop()
     assert state(result("paper", scales=only)) == "open"
+
+
+def test_a_reason_that_is_newer_than_a_record_needs_the_runs_of_today(project):
+    """Else a scale could be changed, given a reason, and decide by numbers of what it was."""
+    file = project / "reproduce/toy/coins.yaml"
+    text = file.read_text()
+    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    assert main(["report", "--record", "toy/coins", "scale=smoke"]) == 0
+    record = project / "reproduce/toy/results/coins.smoke.json"
+    content = json.loads(record.read_text().replace('"smoke"', '"small"'))
+    values = [value for cell in content["cells"] for value in cell["values"]]
+    today = [value["run"] for value in values]  # toys are the same runs at both scales
+    for value in values:
+        value["run"] = "toy/coin-0123456789"
+    file.write_text(text.replace("{id: lowest,", "{id: lowest, scales: {small: it was changed},"))
+
+    def lowest():
+        return next(
+            c for c in recorded_view(load("toy/coins"), content).claims if c["id"] == "lowest"
+        )
+
+    assert (lowest()["holds"], lowest()["detail"]) == (None, OTHER_SETTINGS)
+    assert lowest()["because"] is None
+    for claim in content["claims"]:
+        claim["because"] = "it was changed"
+    assert lowest()["because"] == "it was changed" and lowest()["detail"] != OTHER_SETTINGS
+    for claim in content["claims"]:
+        claim["because"] = None
+    values[0]["run"] = today[0]
+    assert lowest()["because"] == "it was changed"

@@ -12,7 +12,7 @@ from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.claims import evaluate
 from jumpbench.tables.judging.mentions import composed_numbers, filled
 from jumpbench.tables.judging.recorded_runs import RecordedRuns
-from jumpbench.tables.language.types import SCALES, Table
+from jumpbench.tables.language.types import OWN, PAPERS, SCALES, Table
 from jumpbench.tables.runs.store import read_json
 from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.render import to_json
@@ -95,8 +95,15 @@ def read_content(path: Path, remedy: str) -> dict[str, Any]:
     return content
 
 
+OTHER_SETTINGS = "its record has other settings than the scale has by now: make it again"
+
+
 def recorded_view(table: Table, content: dict[str, Any]) -> View:
-    """A record as it is shown: its numbers, judged as the table file and the rules say today."""
+    """A record as it is shown: its numbers, judged as the table file and the rules say today.
+
+    A reason why the scale can decide a claim that was written since holds for the record only if
+    its runs are still those of the scale.
+    """
     file = str(recorded_file(table.id, content["scale"]))
     known = composed_numbers(table, content["scale"], content.get("mentions"))
     table = filled(table, content["scale"], known)
@@ -104,7 +111,29 @@ def recorded_view(table: Table, content: dict[str, Any]) -> View:
     changes = content.get("changes", ())
     view = View(table, content["scale"], cells, provenance=content["provenance"], overrides=changes)
     not_judged = content.get("not_judged") or view.not_judged
-    return replace(view, claims=evaluate(table, cells, content["scale"], not_judged))
+    claims = evaluate(table, cells, content["scale"], not_judged)
+    known_reasons = {claim["id"]: claim.get("because") for claim in content["claims"]}
+    anew = {
+        claim["id"] for claim in claims
+        if claim["because"] not in (None, PAPERS, OWN, known_reasons.get(claim["id"]))
+    }  # fmt: skip
+    if anew and not _is_planned(table, content):
+        affected = replace(table, claims=tuple(c for c in table.claims if c.id in anew))
+        instead = evaluate(affected, cells, content["scale"], OTHER_SETTINGS)
+        named = {claim["id"]: claim for claim in instead}
+        claims = [named.get(claim["id"], claim) for claim in claims]
+    return replace(view, claims=claims)
+
+
+def _is_planned(table: Table, content: dict[str, Any]) -> bool:
+    """Whether a run of the record is still one of its scale."""
+    from jumpbench.tables.planning.grid import Selection, build
+
+    made = {value["run"] for cell in content["cells"] for value in cell["values"]}
+    scale, overrides = content["scale"], tuple(content.get("overrides") or ())
+    seeds = str(sorted(content.get("seeds") or [0])).replace(" ", "")
+    grid = build(table, Selection(scale, seeds, overrides=overrides))
+    return any(run.id in made for cell in grid for run in cell.runs)
 
 
 def _as_compared(table: Table, content: dict[str, Any], cell: Cell) -> Cell:
