@@ -89,7 +89,8 @@ def decide(table: Table, tree: Tree, replicates: str = "") -> tuple[bool | None,
     }
     holds = tree.fold(signs)
     if all(leaf.lacking for leaf in leaves):
-        return None, f"open: none of its {len(leaves)} comparisons has all its numbers"
+        which = f"none of its {len(leaves)} comparisons has" if len(leaves) > 1 else "it has not"
+        return None, f"open: {which} all its numbers"
     of_one_seed = all(leaf.is_of_one_seed for leaf in leaves)
     over = f" over {replicates}" if replicates and of_one_seed else ""
     if of_one_seed and not over:
@@ -98,10 +99,12 @@ def decide(table: Table, tree: Tree, replicates: str = "") -> tuple[bool | None,
         tightest = min(
             (leaf for leaf in leaves if signs[id(leaf)]), key=lambda leaf: abs(leaf.t() or 0.0)
         )
-        return True, f"holds{over}, {len(leaves)} comparisons; tightest: {_words(tightest)}"
+        several = f", {len(leaves)} comparisons; tightest" if len(leaves) > 1 else ""
+        return True, f"holds{over}{several}: {_words(tightest)}"
     word = "open" if holds is None else "fails"
     deciding = [_words(leaf) for leaf in leaves if signs[id(leaf)] is holds]
-    return holds, _listed(f"{word}{over} in {len(deciding)} of {len(leaves)}", deciding)
+    share = f" in {len(deciding)} of {len(leaves)}" if len(leaves) > 1 else ""
+    return holds, _listed(f"{word}{over}{share}", deciding)
 
 
 def _words(leaf: Contrast) -> str:
