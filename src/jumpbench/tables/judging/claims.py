@@ -11,6 +11,7 @@ Beside each claim stands whether it holds *in print*: in the paper's own numbers
 One that is not decided has a direction (:mod:`jumpbench.tables.judging.direction`), no verdict.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -115,7 +116,7 @@ def _words(leaf: Contrast) -> str:
         return f"{leaf.words} (equal)"
     if t is None:
         return f"{leaf.words} ({leaf.unknown})"
-    return f"{leaf.words} (t = {t:.1f})"
+    return f"{leaf.words} (exact)" if math.isinf(t) else f"{leaf.words} (t = {t:.1f})"
 
 
 def in_print(table: Table, claim: Claim) -> str | None:
