@@ -1,4 +1,5 @@
-"""Damage by a seeded generator: command lines, texts, plain values, files."""
+"""Damage by a seeded generator (command lines, texts, plain values, files), and what would run a
+command if it were constructed or unpickled."""
 
 import json
 import os

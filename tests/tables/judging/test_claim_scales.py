@@ -93,4 +93,7 @@ def test_a_reason_that_is_newer_than_a_record_needs_the_runs_of_today(project):
     for claim in content["claims"]:
         claim["because"] = None
     values[0]["run"] = today[0]
+    assert lowest()["detail"] == OTHER_SETTINGS  # others are still of another setting
+    for value, run in zip(values, today, strict=True):
+        value["run"] = run
     assert lowest()["because"] == "it was changed"

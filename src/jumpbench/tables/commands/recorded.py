@@ -101,8 +101,8 @@ OTHER_SETTINGS = "its record has other settings than the scale has by now: make 
 def recorded_view(table: Table, content: dict[str, Any]) -> View:
     """A record as it is shown: its numbers, judged as the table file and the rules say today.
 
-    A reason why the scale can decide a claim that was written since holds for the record only if
-    its runs are still those of the scale.
+    A reason why the scale can decide a claim may be newer than the record. Then it counts only if
+    all recorded runs are still those of the scale.
     """
     file = str(recorded_file(table.id, content["scale"]))
     known = composed_numbers(table, content["scale"], content.get("mentions"))
@@ -126,14 +126,14 @@ def recorded_view(table: Table, content: dict[str, Any]) -> View:
 
 
 def _is_planned(table: Table, content: dict[str, Any]) -> bool:
-    """Whether a run of the record is still one of its scale."""
+    """Whether every run of the record is still one of its scale."""
     from jumpbench.tables.planning.grid import Selection, build
 
     made = {value["run"] for cell in content["cells"] for value in cell["values"]}
     scale, overrides = content["scale"], tuple(content.get("overrides") or ())
     seeds = str(sorted(content.get("seeds") or [0])).replace(" ", "")
     grid = build(table, Selection(scale, seeds, overrides=overrides))
-    return any(run.id in made for cell in grid for run in cell.runs)
+    return made <= {run.id for cell in grid for run in cell.runs}
 
 
 def _as_compared(table: Table, content: dict[str, Any], cell: Cell) -> Cell:

@@ -90,8 +90,8 @@ def decide(table: Table, tree: Tree, replicates: str = "") -> tuple[bool | None,
     }
     holds = tree.fold(signs)
     if all(leaf.lacking for leaf in leaves):
-        which = f"none of its {len(leaves)} comparisons has" if len(leaves) > 1 else "it has not"
-        return None, f"open: {which} all its numbers"
+        none = f"none of its {len(leaves)} comparisons has all its numbers"
+        return None, f"open: {none if len(leaves) > 1 else leaves[0].lacking}"
     of_one_seed = all(leaf.is_of_one_seed for leaf in leaves)
     over = f" over {replicates}" if replicates and of_one_seed else ""
     if of_one_seed and not over:
