@@ -139,6 +139,7 @@ def evaluate(method, batch, asked):
         assert draws.samples.device.type == "cuda"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS.values(), ids=RUNS)
 def test_every_tensor_is_on_the_gpu_and_none_is_waited_for(run, monkeypatch):
     # Read on the host, once a call, from values that a fake GPU does not have.

@@ -133,10 +133,11 @@ def no_device(monkeypatch):
 
 
 LONG = ("VqAutoencoder", "PieceEncoder", "TourTransformer", "ScoreConvolution", "LeMLP")
-QUICK = [pytest.param(n, marks=pytest.mark.long) if n in LONG else n for n in RUNS]
+SHORTER = [pytest.param(n, marks=pytest.mark.long) if n in LONG else n for n in RUNS]
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHORTER)
 def test_networks_are_compiled_whole(name):
     calls = calls_of(RUNS[name]())
     assert calls
@@ -144,6 +145,7 @@ def test_networks_are_compiled_whole(name):
         trace(network, args, kwargs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GIVEN)
 def test_other_networks_are_compiled_whole(name):
     network, *args = GIVEN[name]

@@ -101,7 +101,6 @@ def test_without_inception_nothing_is_trained(outputs, monkeypatch, capsys):
     assert not list(outputs.glob("*/checkpoints")) and not list(outputs.glob("*/metrics.json"))
 
 
-@pytest.mark.slow
 def test_both_paths_from_training_to_a_distance(outputs, monkeypatch, capsys):
     """Features of one's own by configuration; FID with Inception's place taken by the same
     network: the same samples, trained once, and the same distance."""

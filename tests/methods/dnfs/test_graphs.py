@@ -182,7 +182,6 @@ def test_moves_leave_the_path_law_invariant_and_pads_alone():
     assert (ratios[:, 4:, 1] == -torch.inf).all() and (ratios[:, 4:, 0] == 0).all()
 
 
-@pytest.mark.slow
 def test_a_trained_flow_draws_from_the_laws_of_new_graphs():
     """The mean objective of samples of test graphs is near the enumerated one (untrained: far)."""
     beta, chains = 1.0, 200

@@ -205,6 +205,7 @@ def test_small_is_compared_and_its_claims_are_decided(project, capsys):
     assert "✔ The fair coin is lowest" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_two_processes_train_one_run(project):
     """Distributed training repeats the run's own command line in its other process."""
     assert main(["run", "experiment=toy/walk", "trainer.devices=2", "trainer.accelerator=cpu"]) == 0

@@ -17,13 +17,15 @@ from jumpbench.tables.runs import LAST_CHECKPOINT
 from jumpbench.tables.runs.attempt import attempt
 from jumpbench.tables.runs.job import Job, Outcome
 
+pytestmark = pytest.mark.slow
+
 MANY = ["trainer.devices=2", "trainer.accelerator=cpu"]
 
 
 @pytest.mark.parametrize(
     "more",
     [
-        pytest.param([], marks=pytest.mark.slow),
+        [],
         pytest.param(["trainer.strategy=ddp_find_unused_parameters_true"], marks=pytest.mark.long),
     ],
 )

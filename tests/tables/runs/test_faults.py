@@ -37,6 +37,7 @@ def cells(project, outputs="outputs"):
     return table_json(project, outputs=outputs)["cells"]
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_the_table_comes_out_the_same(project, monkeypatch, forks):
     walk = project / "conf/experiment/toy/walk.yaml"
     walk.write_text(walk.read_text().replace("sleep: 0.0", "sleep: 0.05"))
@@ -67,6 +68,7 @@ def test_killed_at_any_moment_the_table_comes_out_the_same(project, monkeypatch,
     assert cells(project, "killed") == expected
 
 
+@pytest.mark.slow
 def test_two_calls_at_once_make_each_run_once(project, forks):
     coin = project / "conf/experiment/toy/coin.yaml"
     coin.write_text(coin.read_text().replace("sleep: 0.0", "sleep: 1.0"))
@@ -78,6 +80,7 @@ def test_two_calls_at_once_make_each_run_once(project, forks):
     assert sum(f"done {n}/4" in text for text in outputs for n in range(1, 5)) == 4
 
 
+@pytest.mark.slow
 def test_clocks_a_day_apart_change_nothing(project, forks):
     """Two calls share a table, one of them of a machine whose clock is a day late."""
     coin = project / "conf/experiment/toy/coin.yaml"

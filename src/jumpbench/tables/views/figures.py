@@ -136,6 +136,7 @@ def functions(table: Table) -> list[tuple[str, Callable[..., Any], dict[str, Any
 
 
 FORMATS = (".png", ".pdf")
+DPI = 150
 
 
 def draw(filled: Filled, folder: Path, runs: Sequence[str], anew: bool = False) -> list[Path]:
@@ -201,10 +202,13 @@ def _drawn(make: Callable[[], Any], files: Sequence[Path]) -> bool:
     figure = make()
     if figure is None:
         return False
+    figure.set_dpi(DPI)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # places and edges are found once for all files
+    edges = figure.get_tightbbox().padded(matplotlib.rcParams["savefig.pad_inches"])
     for file in files:
         buffer = io.BytesIO()
-        figure.savefig(buffer, format=file.suffix[1:], dpi=150, bbox_inches="tight")
-        figure.set_layout_engine("none")  # places are found once for all files
+        figure.savefig(buffer, format=file.suffix[1:], dpi=DPI, bbox_inches=edges)
         try:
             write_atomic(file, buffer.getvalue())
         except UserError as error:
