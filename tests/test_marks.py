@@ -1,16 +1,19 @@
 """The quick tests have every oracle, and CI leaves out the long tests alone."""
 
+import subprocess
+
 import pytest
 
-from documented import ROOT
+from documented import ROOT, environment
 
 CI = ROOT / ".ci" / "run"
-
+SCRIPT = ROOT / "reproduce" / "run_tests.sh"
 ORACLES = (
     "data", "errata", "evaluations", "facts", "methods", "metrics", "networks", "ops", "parity",
     "processes", "samplers", "solvers", "targets",
 )  # fmt: skip
 NO_ORACLES = {"test_compiled_on_a_gpu.py"}  # whether a compiler takes the networks
+QUICK, ALL = "-m pytest -m not slow and not long ", "-m pytest -m not long "
 
 
 def test_no_oracle_is_slow():
@@ -20,8 +23,21 @@ def test_no_oracle_is_slow():
     assert slow == NO_ORACLES
 
 
-@pytest.mark.skipif(not CI.exists(), reason="an archive of the sources has no CI")
-def test_ci_runs_the_slow_ones_too():
-    assert "reproduce/run_tests.sh all" in CI.read_text()
-    script = (ROOT / "reproduce" / "run_tests.sh").read_text()
-    assert 'all) chosen="not long"' in script and '"") chosen="not slow and not long"' in script
+@pytest.mark.parametrize(
+    ("call", "asked"),
+    [
+        ([SCRIPT], QUICK),
+        ([SCRIPT, "all"], ALL),
+        ([SCRIPT, "-k", "all"], "-m pytest -k all\n"),
+        ([CI], ALL),
+    ],
+)
+def test_what_a_call_runs(call, asked, tmp_path, monkeypatch):
+    """By what the scripts call: a Python that says its arguments."""
+    if not call[0].exists():
+        pytest.skip("an archive of the sources has no CI")
+    venv = environment(tmp_path / "venv", "test,docs,notebooks")
+    (venv / "bin" / "python").write_text('#!/bin/sh\necho "$*"\n')
+    monkeypatch.setenv("JUMPBENCH_VENV", str(venv))
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(asked)
