@@ -2,6 +2,7 @@
 
 import hashlib
 import tarfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -129,7 +130,12 @@ def read_nottingham(root: str | Path | None = None) -> list[Tensor]:
             f"{path} does not hold the published tunes ({len(files)} files, set checksum {total}); "
             "delete it and fetch it again"
         )
-    return [_line(files[name]) for name in sorted(files)]
+    return _lines(tuple(files[name] for name in sorted(files)))
+
+
+@cache  # a second a reading; both splits, of every length, are windows of the same lines
+def _lines(contents: tuple[bytes, ...]) -> list[Tensor]:
+    return [_line(content) for content in contents]
 
 
 def _line(content: bytes) -> Tensor:

@@ -25,12 +25,10 @@ M = 8
 
 def site_divergence(lost, y, r, room):
     """KL(Binomial(D, r) || clipped Poisson(r y)) with E log (D - d)! written out over d."""
-    total = 0.0
-    for left in range(M + 1):
-        weight = log_binomial(torch.tensor(left), lost, 1 - r, r).exp()
-        part = poisson_divergence(lost, y, r, room, torch.full_like(lost, left).clamp(max=lost))
-        total = total + torch.where(weight > 0, weight * part, 0.0)
-    return total
+    left = torch.arange(M + 1).view(-1, *[1] * lost.ndim)  # all at once
+    weight = log_binomial(left, lost, 1 - r, r).exp()
+    parts = poisson_divergence(lost, y, r, room, torch.minimum(left, lost))
+    return torch.where(weight > 0, weight * parts, 0.0).sum(0)
 
 
 def exact_bound(steps, scale=1.0):
