@@ -41,7 +41,7 @@ def counts(x, states, n_states):
 )
 def test_every_replica_keeps_its_law(kernel):
     """From exact draws, after 3 rounds, every state of every replica within 4.5 standard errors."""
-    target, rng, n = Table(), generator(), 200_000
+    target, rng, n = Table(), generator(), 60_000
     ladder, states, laws = exact_ladder(target, n, rng)
     moved, _ = ParallelTempering(kernel)(target, ladder, POWERS, 3, rng)
     assert moved.rounds == 3

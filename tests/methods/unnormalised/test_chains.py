@@ -159,7 +159,7 @@ def test_a_budget_of_energies_is_spent_and_not_exceeded(ensembles):
         run(no_burn_in)
 
 
-@pytest.mark.parametrize("energies, kept", [(6_400, 50), (30_000, 100), (120_000, 100)])
+@pytest.mark.parametrize("energies, kept", [(6_400, 50), (30_000, 100), (60_000, 100)])
 def test_a_budget_is_kept_state_by_state_and_then_further_apart(energies, kept):
     """64 chains, two moves of burn-in at a time: half of the budget is kept, 100 of each at most.
     Errors fall with the states that are kept, down to those of as many exact draws."""

@@ -62,6 +62,7 @@ def cells(folder):
     return {(c["row"], c["metric"]): c for c in json.loads(file.read_text())["cells"]}
 
 
+@pytest.mark.slow
 def test_an_enumerable_energy_is_judged_exactly(folder, capsys):
     assert main([*SHORT, "rows=Gibbs,AIS,Wolff", "seeds=3"]) == 0
     shown = capsys.readouterr().out
@@ -81,6 +82,7 @@ def test_an_enumerable_energy_is_judged_exactly(folder, capsys):
     assert "started" not in "".join(capsys.readouterr())  # nothing is made twice
 
 
+@pytest.mark.slow
 def test_a_larger_one_is_judged_by_parallel_tempering_once_it_has_converged(
     folder, capsys, monkeypatch
 ):

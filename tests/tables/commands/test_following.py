@@ -16,6 +16,7 @@ from jumpbench.tables.runs.store import write_json
 COINS = ["toy/coins", "scale=smoke", "rows=walk"]
 
 
+@pytest.mark.slow
 def test_a_run_of_another_process_is_followed_to_its_end(project, monkeypatch, capsys):
     monkeypatch.setattr(following, "LOOK_SECONDS", 0.2)
     monkeypatch.setattr(following, "PLAIN_SECONDS", 0.0)

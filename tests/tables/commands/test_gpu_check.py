@@ -72,6 +72,7 @@ def test_what_differs_is_found():
     assert found["gradients"][0] == float("inf") and found["draws"][0] == pytest.approx(0.1)
 
 
+@pytest.mark.slow
 def test_the_cpu_agrees_with_itself_and_the_report_says_so(capsys):
     assert main(["gpu", "dasbs/exact", "device=cpu", "scale=smoke"]) == 0
     content = json.loads(result_file().read_text())
