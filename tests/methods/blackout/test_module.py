@@ -49,7 +49,7 @@ def trainer(steps, **options):
 @pytest.fixture(scope="module")
 def trained():
     method = blackout()
-    trainer(800, callbacks=[RampedWeightAveraging(0.99)]).fit(method, Pairs(train_batch_size=256))
+    trainer(450, callbacks=[RampedWeightAveraging(0.99)]).fit(method, Pairs(train_batch_size=256))
     return method
 
 
@@ -74,7 +74,7 @@ def test_samples_and_bound(trained):
 
 
 def test_training_spends_network_evaluations(trained):
-    assert trained.spent.network_evaluations == 800 * 256
+    assert trained.spent.network_evaluations == 450 * 256
 
 
 def test_the_average_is_in_place_and_ramped():

@@ -17,7 +17,7 @@ def test_training_and_what_it_leaves():
         network, optimizer=lambda p: torch.optim.Adam(p, 3e-3), evaluation=ExtrasEvaluation()
     )
     options = {"logger": False, "enable_progress_bar": False, "enable_checkpointing": False}
-    trainer = Trainer(accelerator="cpu", max_steps=60, **options)
+    trainer = Trainer(accelerator="cpu", max_steps=40, **options)
     trainer.test(method, data, verbose=False)
     before = method.results["psnr"]
     trainer.fit(method, data)

@@ -81,11 +81,11 @@ class Peaks(Target):
 def test_samples_a_users_own_energy():
     method = make(
         Peaks(length=4, n_states=3),
-        steps=(150, 50),
+        steps=(90, 30),
         probes=[AtStageEnds(ExactTotalVariation())],
     )
     before = float(ExactTotalVariation()(method, None)["tv"])
-    trainer = train(method, 400)
+    trainer = train(method, 240)
     trainer.test(method, Numbers(1024), verbose=False)
     metrics = method.results
     assert before > 0.5
@@ -106,8 +106,8 @@ def test_the_shift_decides_whether_three_symbols_are_learned(monkeypatch):
     def energy_error():
         target = Potts(3, 3, beta=1.005)
         evaluation = TargetEvaluation(target, exact_energies=True)
-        method = make(target, steps=(150, 1), hidden=128, evaluation=evaluation)
-        train(method, 150)
+        method = make(target, steps=(110, 1), hidden=128, evaluation=evaluation)
+        train(method, 110)
         return Quality(2048)(method, torch.Generator().manual_seed(0))["energy_tv"]
 
     def reverse(ratios, pole, at):

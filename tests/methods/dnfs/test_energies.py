@@ -152,7 +152,7 @@ def test_flow_and_couplings_learn_together(tmp_path):
         optimizer=partial(torch.optim.AdamW, lr=2e-3), n_steps=16, chains=64, flow_steps=5,
         z_samples=4096, model_probes=[CouplingError(3, 0.15)],
     )  # fmt: skip
-    results = fit(method, data, 6 * 100, tmp_path)
+    results = fit(method, data, 6 * 60, tmp_path)
     assert results["neg_log_rmse"] > results["zero_neg_log_rmse"] + 0.5
     law = trained_energy(str(tmp_path), partial(CouplingEnergy, l1=0.0), 9)
     x = all_states(9, 2).long()[:20]

@@ -97,7 +97,7 @@ def test_sorts_five_scalars():
         decoders={"greedy": Greedy(), "beam": Beam(50, 20)},
         scheduler=partial(InverseSquareRoot, peak=5e-3, warmup=150),
     )
-    found = run(module, SortScalars(5, train_batch_size=128, n_samples=500), 300)
+    found = run(module, SortScalars(5, train_batch_size=128, n_samples=500), 200)
     assert found["accuracy@greedy"] > 75
     assert found["correct@greedy"] > found["accuracy@greedy"]
     # Oracle 20: the standard error of a difference of two accuracies on 500 lists is below 2.
@@ -129,7 +129,7 @@ def test_learns_a_fixed_permutation():
         decoders={"draw": Stochastic(), "greedy": Greedy()},
         scheduler=partial(InverseSquareRoot, peak=3e-3, warmup=60),
     )
-    found = run(module, FixedPermutation(6, train_batch_size=64, n_samples=256), 150)
+    found = run(module, FixedPermutation(6, train_batch_size=64, n_samples=256), 100)
     assert found["accuracy@greedy"] == 100
     assert found["accuracy"] == found["accuracy@draw"] > 60  # chance: 0.14 %
 

@@ -59,11 +59,11 @@ def exact_law(method):
 
 
 def test_learns_a_users_target(tmp_path):
-    """400 steps: the exact total variation falls more than sixfold, the ESS is near one."""
+    """240 steps: the exact total variation falls more than sixfold, the ESS is near one."""
     network = partial(LocallyEquivariantPerceptron, hidden=32)
     method = small(Ring(), network)
     before, truth = exact_law(method)
-    run = quiet_trainer(400, tmp_path)
+    run = quiet_trainer(240, tmp_path)
     run.fit(method, Numbers())
     after, _ = exact_law(method)
     assert before > 0.5
@@ -179,7 +179,7 @@ def test_convolution_learns_ising(tmp_path):
     network = partial(LocallyEquivariantConvolution, channels=8, kernel_sizes=(3, 3))
     method = small(Ising(3, 0.28), network)
     before, _ = exact_law(method)
-    quiet_trainer(250, tmp_path).fit(method, Numbers())
+    quiet_trainer(160, tmp_path).fit(method, Numbers())
     after, _ = exact_law(method)
     assert before > 0.35
     assert after < 0.08

@@ -32,7 +32,7 @@ def method(**options):
 @pytest.mark.parametrize("options", [{}, {"hard_weight": 1.0, "comparators": bitonic}])
 def test_learns_to_sort_five_scalars(cpu_trainer, options):
     data = SortScalars(5, train_batch_size=64, n_samples=1000)
-    run = cpu_trainer(max_steps=200)
+    run = cpu_trainer(max_steps=120)
     baseline = method(**options)
     run.fit(baseline, datamodule=data)
     run.test(baseline, datamodule=data, verbose=False)
@@ -42,7 +42,7 @@ def test_learns_to_sort_five_scalars(cpu_trainer, options):
     assert result["correct"] > 98
     assert result["kendall_tau_rank"] > 0.98
     assert result["n_samples"] == 1000 and result["network_evaluations"] == 1
-    assert baseline.spent.network_evaluations == 200 * 64
+    assert baseline.spent.network_evaluations == 120 * 64
 
 
 def test_matrix_loss_against_the_plain_formula():

@@ -46,14 +46,14 @@ def test_learns_a_fixed_permutation(cpu_trainer):
     adam = partial(torch.optim.AdamW, lr=3e-3)
     method = Sedd(network, 5, adam, steps=32, evaluation=SequenceEvaluation())
     data = FixedPermutation(5, train_batch_size=128, n_samples=500, batch_size=250)
-    run = cpu_trainer(max_steps=200, gradient_clip_val=1.0)
+    run = cpu_trainer(max_steps=130, gradient_clip_val=1.0)
     run.test(method, datamodule=data, verbose=False)
     before = method.results
     run.fit(method, datamodule=data)
     run.test(method, datamodule=data, verbose=False)
     after = method.results
     assert before["correct"] < 30  # chance is 20
-    # Four seeds ended between 97 and 100, and between 87 and 98.
+    # After 200 steps four seeds ended between 97 and 100, and between 87 and 98.
     assert after["correct"] > 90
     assert after["accuracy"] > 60  # chance is below 1
     assert after["valid"] >= after["accuracy"]
