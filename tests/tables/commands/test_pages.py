@@ -1,6 +1,7 @@
 """What the pages of papers say of their records."""
 
 import re
+from functools import cache
 
 import pytest
 
@@ -15,7 +16,15 @@ from jumpbench.tables.commands.pages import (
     tables_of_the_pages,
 )
 from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view
-from jumpbench.tables.language.spec import load
+from jumpbench.tables.language import spec
+
+load = cache(spec.load)
+list_of_papers = cache(paper_list)  # every record is judged in it
+
+
+@cache
+def view(table_id, scale):
+    return recorded_view(load(table_id), read_record(table_id, scale))
 
 
 @pytest.mark.parametrize("slug", papers())
@@ -28,8 +37,8 @@ def test_a_table_is_listed_once_with_all_its_scales_and_each_verdict_once(slug):
         seen = set()
         for scale in recorded_scales(name):
             assert text.count(f"(RESULTS.md#{anchor(name, scale)})") == 1
-            view = recorded_view(load(name), read_record(name, scale))
-            seen |= {(c["id"], c["holds"]) for c in view.claims if c["holds"] is not None}
+            claims = view(name, scale).claims
+            seen |= {(c["id"], c["holds"]) for c in claims if c["holds"] is not None}
         verdicts += len(seen)
     assert len(re.findall(r"^  - \*\*", text, re.MULTILINE)) == verdicts
 
@@ -38,15 +47,15 @@ def test_a_table_is_listed_once_with_all_its_scales_and_each_verdict_once(slug):
 def test_claims_that_the_paper_does_not_make_are_checks_of_our_own(slug):
     printed = [table for table in map(load, tables_of_the_pages(slug)) if table.in_print]
     claims = [claim for table in printed for claim in table.claims]
-    (line,) = (line for line in paper_list(reproduce_dir()).splitlines() if f"({slug}/" in line)
+    (line,) = (line for line in list_of_papers(reproduce_dir()).splitlines() if f"({slug}/" in line)
     assert all(claim.scales for claim in claims if claim.ours)
     if printed:
         assert f"of {sum(not claim.ours for claim in claims)} claims " in line
     holding = 0  # at whatever scale: a larger one may have been made in part
     for table in map(load, tables_of_the_pages(slug)):
-        views = [recorded_view(table, read_record(table.id, s)) for s in recorded_scales(table.id)]
+        views = [view(table.id, scale) for scale in recorded_scales(table.id)]
         for claim in table.claims:
-            said = [one["holds"] for view in views for one in view.claims if one["id"] == claim.id]
+            said = [one["holds"] for seen in views for one in seen.claims if one["id"] == claim.id]
             decided = [holds for holds in said if holds is not None]
             holding += (claim.ours or not table.in_print) and decided[-1:] == [True]
     told = re.search(r"of our own checks (\d+) holds?\b", line)

@@ -95,7 +95,11 @@ def _make(files: TableFiles, labels: Labels, launcher: Launcher, fresh: bool) ->
     make_folder(plan.folder)
     if fresh:
         forget([run.folder for run in plan.runs if run.hash in by_hash])
+    pending = [run for run in files.runs() if not _is_finished(run)]
+    if not pending:
+        return
     files.write()  # an unwritable folder is told before anything runs
+    functions(files.table)  # so is a figure that cannot be drawn
     written = time.monotonic()
 
     def refresh() -> None:
@@ -105,10 +109,8 @@ def _make(files: TableFiles, labels: Labels, launcher: Launcher, fresh: bool) ->
                 files.write()
                 written = time.monotonic()
 
-    if pending := [run for run in files.runs() if not _is_finished(run)]:
-        functions(files.table)  # so is a figure that cannot be drawn
-        with Terminal(pending, refresh, labels.names()) as terminal:
-            launcher.launch(pending, terminal, by_hash)
+    with Terminal(pending, refresh, labels.names()) as terminal:
+        launcher.launch(pending, terminal, by_hash)
 
 
 def _mirror(files: TableFiles, labels: Labels) -> None:
