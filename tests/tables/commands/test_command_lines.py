@@ -97,6 +97,7 @@ def test_the_nearest_key_is_offered_and_flags_stand_anywhere(project, capsys):
     assert json.loads(capsys.readouterr().out)["missing"] == 5
 
 
+@pytest.mark.slow
 def test_words_for_a_number_are_told_before_torch_starts(project):
     """In a process of its own: planning is enough to see it."""
     code = (

@@ -40,6 +40,7 @@ def contents(page: str) -> list[dict]:
     return [json.loads(text) for text in found]
 
 
+@pytest.mark.slow
 def test_the_page_stands_alone_and_knows_where_numbers_come_from(project, toy_page):
     table = project / "reproduce/toy/coins.yaml"
     table.write_text(table.read_text().replace("figures: []\n", ""))
@@ -72,6 +73,7 @@ def labels(page: str) -> list[str]:
     return re.findall(r'<article data-label="(.*?)"', page)
 
 
+@pytest.mark.slow
 def test_what_is_whole_stands_before_what_is_a_part(project, toy_page):
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
     assert main(["table", "toy/coins", "scale=small"]) == 0
@@ -255,6 +257,7 @@ def test_the_id_of_a_run_leads_to_no_other_folder(project, toy_page):
         assert not (there / "figures").exists(), run
 
 
+@pytest.mark.slow
 def test_the_page_of_all_records_is_small_without_its_pictures(project, monkeypatch, capsys):
     """At most 2.5 MB; and it says that it works."""
     monkeypatch.setattr(report_page, "TOLD_SECONDS", 0.0)

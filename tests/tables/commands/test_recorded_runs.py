@@ -42,6 +42,7 @@ def made(project):
     return sorted(lines)
 
 
+@pytest.mark.slow
 def test_a_second_machine_adds_seeds_and_rows(project, machine, capsys):
     assert main([*TABLE, "seeds=2"]) == 0
     assert main(RECORD) == 0
@@ -153,6 +154,7 @@ def test_without_a_record_all_runs_are_made_and_fresh_is_refused(project, machin
     assert "give one" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_pictures_of_runs_that_are_elsewhere_stay_recorded(project, machine, monkeypatch):
     """Those that are drawn from cells are drawn anew."""
     table = project / "reproduce/toy/coins.yaml"

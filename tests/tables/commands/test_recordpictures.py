@@ -108,6 +108,7 @@ def test_a_page_elsewhere_finds_the_picture(project, drawn):
     assert "(reproduce/toy/results/coins.smoke.c.png)" in text
 
 
+@pytest.mark.slow
 def test_a_record_is_drawn_anew_and_drops_what_it_no_longer_names(project, drawn):
     assert main(RECORD) == 0
     results = project / "reproduce/toy/results"

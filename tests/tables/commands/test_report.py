@@ -150,6 +150,7 @@ def test_an_installed_package_is_never_written_into(project, monkeypatch):
     assert place == project / "outputs/recorded/sgdd/results/table2.small.json"
 
 
+@pytest.mark.slow
 def test_a_verdict_at_two_scales_is_listed_at_the_larger(project):
     """And at both where they differ."""
     for scale in ("small", "paper"):

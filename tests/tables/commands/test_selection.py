@@ -47,6 +47,7 @@ def test_fewer_seeds_than_the_scale_has_are_a_part(project, capsys):
     assert "[partial]" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_overrides_change_has_a_place_of_its_own_and_is_not_judged(project, own_page, capsys):
     assert main(["table", "toy/coins"]) == 0
     before = (project / "outputs/tables/toy/coins/small/table.json").read_text()

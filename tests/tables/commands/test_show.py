@@ -207,6 +207,7 @@ def test_a_class_in_the_place_of_an_option_is_an_override(capsys):
     assert content["places"]["method.target.size"] == "override"
 
 
+@pytest.mark.slow
 def test_a_finished_run_and_a_failed_one_are_said(jumpbench, project):
     jumpbench("table", "toy/coins", check=0)
     content = json.loads(

@@ -12,6 +12,7 @@ from jumpbench.tables.planning.plan import plan_run
 FLIPS = ["sweep", "experiment=toy/coin", "method.bias=0.2,0.8", "metric=mean,floor"]
 
 
+@pytest.mark.slow
 def test_a_sweep_is_a_table_of_its_values(project, capsys, monkeypatch):
     words = [*FLIPS, "method.n_samples=500,1000", "seeds=2", "data.n=4"]
     assert main(words) == 0

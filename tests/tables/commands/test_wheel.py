@@ -11,6 +11,7 @@ from jumpbench.paths import checkout
 
 
 @pytest.mark.skipif(checkout() is None, reason="needs a checkout to build from")
+@pytest.mark.slow
 def test_a_wheel_carries_the_suite_and_runs_a_table(tmp_path):
     pytest.importorskip("hatchling")
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]

@@ -120,6 +120,7 @@ def test_a_record_keeps_the_numbers_of_its_runs(project):
         assert "fair: 9 flips" in notes(view)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("table_id", "scale"), SCALES)
 def test_every_mention_of_the_suite_has_its_number(table_id, scale):
     table = load(table_id)

@@ -38,6 +38,7 @@ def written(own, text=FIVE_LINES, name="mine/coins"):
     return path
 
 
+@pytest.mark.slow
 def test_five_lines_add_a_row_to_another_table(own, project, capsys):
     assert main(["table", "toy/coins", "scale=small"]) == 0
     first = json.loads((project / "outputs/tables/toy/coins/small/table.json").read_text())

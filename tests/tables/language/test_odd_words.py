@@ -132,6 +132,7 @@ def test_options_of_a_launcher_that_are_no_yaml(project, capsys):
         )
 
 
+@pytest.mark.slow
 def test_data_and_report_say_what_they_do(project, own_page, capsys, monkeypatch):
     """Also where standard error is no terminal."""
     assert main(["table", "toy/coins", "scale=smoke"]) == 0

@@ -77,6 +77,7 @@ def test_an_error_while_building_has_its_cause(project, capsys, monkeypatch):
     assert "IndexError: list index out of range" in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["small", "paper"])
 def test_all_runs_of_all_tables_could_be_built(scale):
     seen = set()

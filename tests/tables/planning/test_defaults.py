@@ -191,6 +191,7 @@ def _is_named(file: Path, place: str) -> bool:
     return any(f"${{{path}}}" in TEXT or path in copied for path in paths)
 
 
+@pytest.mark.slow
 def test_no_experiment_repeats_a_default(tmp_path, monkeypatch):
     """Each value of an experiment that is the default of what it goes to is left out in turn."""
     repeats = []
@@ -236,6 +237,7 @@ def _is_default(config, path) -> bool:
     return path[-1] in known and path[-1] in node and equal(node[path[-1]], known[path[-1]])
 
 
+@pytest.mark.slow
 def test_no_table_repeats_a_default():
     """An override without which every run that it is stated for is the same, in all tables, which
     share files of scales; but a column of a sweep states its value where that is the default."""

@@ -32,6 +32,7 @@ def planning(monkeypatch):
     return calls
 
 
+@pytest.mark.slow
 def test_a_second_call_plans_nothing_and_has_the_same_runs(planning):
     for name in available()[::5]:
         plan.forget()

@@ -28,6 +28,7 @@ def test_nested_loops_are_multilinear_in_their_lengths():
     assert found.work["operators"] == pytest.approx(300) and found.memory == {"weights": 2.0}
 
 
+@pytest.mark.slow
 def test_a_gibbs_sampler_by_short_loops_is_the_same_gone_through():
     config = plan_run("sgdd/table2", LOOPS).placed()
     whole = count(config).work

@@ -50,6 +50,7 @@ def allocated(config):
     return sum(x.numel() * x.element_size() for x in kept) / GIB, most / GIB
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "training",
     [

@@ -36,6 +36,7 @@ def test_a_price_is_counted_once_for_all_seeds_and_kept(monkeypatch):
     assert kept.price(other, count=False).why == kept.NOT_COUNTED
 
 
+@pytest.mark.slow
 def test_work_grows_with_steps_and_with_what_a_step_does():
     def flops(*overrides):
         return kept.price(plan_run("dasbs/exact", overrides)).work["flops"]
