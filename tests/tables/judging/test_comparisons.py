@@ -97,7 +97,7 @@ def test_equal_rows_are_told_apart_as_seldom_as_stated_whatever_they_share(corre
     Rows that share random numbers are correlated seed by seed, positively or negatively. Without
     pairs, Welch's test is wrong far more often (negative), or decides far less (positive).
     """
-    generator, tables, level = np.random.default_rng(0), 4000, two_sided_level(2.0)
+    generator, tables, level = np.random.default_rng(0), 1500, two_sided_level(2.0)
     covariance = [[1.0, correlation], [correlation, 1.0]]
     for n in (3, 5):
         draws = generator.multivariate_normal([0.0, 0.0], covariance, size=(tables, n))

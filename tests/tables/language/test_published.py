@@ -1,5 +1,6 @@
 """Every published number in a table file is the paper's, and none is left out."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,16 @@ FACTS = Path(__file__).parents[2] / "facts"
 IDS = [i for i in available() if (suite_root() / "reproduce" / f"{i}.yaml").is_file()]
 
 
-def facts(table_id):
-    slug, name = table_id.split("/")
+@cache
+def of_paper(slug):
     file = FACTS / f"{slug}.yaml"  # none of what is no paper
     listed = yaml.safe_load(file.read_text())["tables"] if file.is_file() else []
-    found = [table for table in listed if table["id"] == name]
-    return found[0] if found else None
+    return {table["id"]: table for table in listed}
+
+
+def facts(table_id):
+    slug, name = table_id.split("/")
+    return of_paper(slug).get(name)
 
 
 @pytest.mark.parametrize("table_id", IDS)
