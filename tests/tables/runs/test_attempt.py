@@ -105,6 +105,7 @@ def with_a_hungry_row(project):
     return [sys.executable, "-m", "jumpbench", "table", "toy/coins", *chosen]
 
 
+@pytest.mark.slow
 def test_a_run_that_gets_no_memory_fails_its_own_cells(project):
     limit = 6 << 30  # of addresses: torch alone maps four
     done = subprocess.run(
@@ -119,6 +120,7 @@ def test_a_run_that_gets_no_memory_fails_its_own_cells(project):
     assert asked.items() <= statuses.items()
 
 
+@pytest.mark.slow
 def test_killed_for_memory_in_every_call_a_run_keeps_no_other_from_being_made(project, forks):
     """SIGKILL while it draws, as from the kernel."""
     coin = project / "conf/experiment/toy/coin.yaml"

@@ -36,6 +36,7 @@ def test_every_trained_class_is_interrupted():
     assert shipped - made <= bases, shipped - made
 
 
+@pytest.mark.slow
 def test_probes_of_a_step_with_a_checkpoint_are_not_forgotten(tmp_path, monkeypatch):
     monkeypatch.setenv("JUMPBENCH_OUTPUTS", str(tmp_path))
     at = [Point("on_train_batch_end", 3), Point("on_train_batch_start", 5)]

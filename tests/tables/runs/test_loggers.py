@@ -131,6 +131,7 @@ SWEEP = ["sweep", "experiment=toy/coin", "method.bias=0.2,0.6", "method.n_sample
 SWEEP += ["metric=mean", "logger=wandb"]
 
 
+@pytest.mark.slow
 def test_a_sweep_is_one_on_the_server_and_its_runs_belong_to_it(project, monkeypatch, capsys):
     monkeypatch.setenv("WANDB_SILENT", "true")
     monkeypatch.setattr("jumpbench.tables.runs.mirrors.opened", offline_opened())
@@ -161,6 +162,7 @@ def offline_opened():
     )
 
 
+@pytest.mark.slow
 def test_without_a_key_a_sweep_is_a_group(project, without_key):
     assert main(SWEEP) == 0
     (file,) = (project / "outputs/tables/sweep").glob("*/sweep.yaml")
@@ -170,6 +172,7 @@ def test_without_a_key_a_sweep_is_a_group(project, without_key):
     assert groups == {f"sweep/{file.parent.name}@small"}
 
 
+@pytest.mark.slow
 def test_what_the_server_refuses_stops_no_sweep(project, without_key, monkeypatch, capsys):
     monkeypatch.setenv("WANDB_API_KEY", "x" * 40)
 

@@ -59,6 +59,7 @@ def probe(*, keep: bool, size: int = 30, **environment: str) -> tuple[int, bool]
     return megabytes, bool(agreed)
 
 
+@pytest.mark.slow
 def test_the_next_step_finds_the_memory_of_the_last():
     by_default, _ = probe(keep=False)
     kept, agreed = probe(keep=True)
@@ -68,6 +69,7 @@ def test_the_next_step_finds_the_memory_of_the_last():
     assert kept > 250
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not NEW, reason="needs glibc 2.35")
 def test_so_it_does_of_large_blocks():
     assert probe(keep=True, size=100)[0] > 800
@@ -80,6 +82,7 @@ def test_settings_of_the_environment_win():
     assert kept < 30
 
 
+@pytest.mark.slow
 def test_a_run_leaves_nothing_of_itself_in_the_process(project):
     """What a run constructs goes with it, however many runs one process makes."""
     from lightning import LightningModule, Trainer

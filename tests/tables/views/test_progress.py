@@ -120,6 +120,7 @@ def command(project, text, **changed):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_streams_that_refuse_are_no_failure(project):
     """Unknown letters, a reader that leaves, closed streams: the command does its work."""
     text = (project / "reproduce/toy/coins.yaml").read_text()
