@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Run the tests: reproduce/run_tests.sh [all | pytest arguments]
 # Without arguments the quick ones: all formulas, samplers, networks and metrics, and the engine on
-# toys. With "all" the slow ones too: whole tables, launches, documents. The long ones (-m long) are
+# toys. With "all" the slow ones too: tables, launches, compilers, documents. The long ones (-m long) are
 # in neither. There are as many processes as processors, at most eight; one that has nothing left
 # takes over what another has not begun.
 set -u
