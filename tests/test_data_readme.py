@@ -10,7 +10,6 @@ from jumpbench.paths import checkout
 ROOT = checkout()
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(ROOT is None, reason="needs the README of a checkout")
 def test_own_data_trains_a_prior_whose_posterior_likes_what_is_rewarded(capsys):
     """Walks by steps of -1, 0, 1 modulo 4: neighbours differ by 2 never; zeros are a quarter.

@@ -41,7 +41,6 @@ def test_the_printed_table_is_the_recorded_one():
     assert len(rows) == 6
 
 
-@pytest.mark.slow
 def test_the_first_example_draws_a_digit(capsys):
     example = blocks(README, "python")[0]
     assert "load_model" in example
@@ -57,7 +56,6 @@ def test_the_cell_that_the_guide_explains_is_a_recorded_one():
     assert f" {cell.strip()} " in text_of("reproduce/sgdd/RESULTS.md")
 
 
-@pytest.mark.slow
 def test_the_two_scripts_run(tmp_path, monkeypatch):
     """With an environment that is there already: this one, behind the names that they call."""
     venv = environment(tmp_path / "venv", "test,docs,notebooks")

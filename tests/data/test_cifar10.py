@@ -103,7 +103,6 @@ def test_missing(tmp_path, monkeypatch):
         cifar10.load_cifar10(True, tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(
     not os.path.isdir(os.path.join(os.environ.get("JUMPBENCH_DATA", "data"), "cifar10")),
     reason="CIFAR-10 is absent",

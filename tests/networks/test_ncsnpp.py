@@ -96,7 +96,6 @@ def test_bfloat16_agrees_within_its_precision():
     assert (rough - exact).norm() / exact.norm() < 0.03
 
 
-@pytest.mark.slow
 def test_compiling_agrees():
     """Values and gradients, traced whole; relative error below 1e-4."""
     x, index = batch()

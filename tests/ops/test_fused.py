@@ -98,7 +98,6 @@ def test_networks_are_the_same_with_and_without(which, monkeypatch):
     assert_same(ours, value_and_slopes(network, network, x, t))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("which", [0, 1])
 def test_networks_are_the_same_when_compiled(which):
     network = networks()[which]

@@ -9,7 +9,6 @@ import torch
 from jumpbench.paths import checkout
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(checkout() is None, reason="needs the README of a checkout")
 def test_own_counts_are_learned():
     text = (checkout() / "reproduce" / "blackout" / "README.md").read_text()

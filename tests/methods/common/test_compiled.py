@@ -27,7 +27,6 @@ from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
 
 PLAIN_COMPILE = torch.compile
-pytestmark = pytest.mark.slow
 needs_a_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 
 

@@ -101,7 +101,6 @@ def same_as_undisturbed(folder):
         assert torch.equal(artifacts[name], value)
 
 
-@pytest.mark.slow
 def test_begun_on_one_device_and_ended_on_two_no_bit_is_another(tmp_path):
     run_noise(folder=tmp_path)
     (tmp_path / "results.pt").unlink()

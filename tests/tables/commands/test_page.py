@@ -40,7 +40,6 @@ def contents(page: str) -> list[dict]:
     return [json.loads(text) for text in found]
 
 
-@pytest.mark.slow
 def test_the_page_stands_alone_and_knows_where_numbers_come_from(project, toy_page):
     table = project / "reproduce/toy/coins.yaml"
     table.write_text(table.read_text().replace("figures: []\n", ""))
@@ -73,7 +72,6 @@ def labels(page: str) -> list[str]:
     return re.findall(r'<article data-label="(.*?)"', page)
 
 
-@pytest.mark.slow
 def test_what_is_whole_stands_before_what_is_a_part(project, toy_page):
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
     assert main(["table", "toy/coins", "scale=small"]) == 0

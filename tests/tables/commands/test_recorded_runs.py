@@ -42,7 +42,6 @@ def made(project):
     return sorted(lines)
 
 
-@pytest.mark.slow
 def test_a_second_machine_adds_seeds_and_rows(project, machine, capsys):
     assert main([*TABLE, "seeds=2"]) == 0
     assert main(RECORD) == 0

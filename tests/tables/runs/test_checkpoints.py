@@ -188,7 +188,6 @@ class BestWalk(toys.Walk):
         self.seen = list(checkpoint["seen"])
 
 
-@pytest.mark.slow
 def test_no_validation_is_forgotten_or_repeated_wherever_training_stops(project, monkeypatch):
     monkeypatch.setattr("toys.Walk", BestWalk)
     monkeypatch.setattr("toys.Steps", Validated)

@@ -160,7 +160,6 @@ def test_a_malformed_table_file_stops_before_anything_runs(project, capsys):
     assert "malformed" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_an_interrupt_says_how_to_go_on(project):
     coin = project / "conf/experiment/toy/coin.yaml"
     coin.write_text(coin.read_text().replace("sleep: 0.0", "sleep: 5.0"))
