@@ -44,6 +44,8 @@ MISSING = Contrast(((1.0, Estimate(None, lacking="no number for it")),), 0.0, "i
         ("all", [above(2, 1, seeds=4, spread=9.0)], LEVEL, "4 seeds"),
         ("all", [Contrast(((1.0, Estimate(2.0, 0.0)),), -1.0, "2 > 1")], SAME, "exact"),
         ("all", [above(2, 1), MISSING], "", ""),
+        ("any", [above(2, 1), MISSING], SAME, "1 of 2 comparisons do, 0 do not, one seed"),
+        ("any", [above(1, 2), MISSING], "", ""),
     ],
 )
 def test_signs_of_contrasts(joined, parts, way, words):

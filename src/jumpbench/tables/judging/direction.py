@@ -30,12 +30,14 @@ def direction(tree: Tree) -> Direction:
 
     It points the same way if the signs of its contrasts, taken as they are, fulfil its check or
     none is against it, the other way if no contrast has the sign that the paper says, and both
-    ways otherwise. Equal numbers, and differences within one standard error, have no sign.
+    ways otherwise. Equal numbers, and differences within one standard error, have no sign. Where
+    numbers are missing it points nowhere, unless the others fulfil the check (one of ``any``).
     """
     leaves = list(tree.leaves())
-    if any(leaf.lacking for leaf in leaves):
+    signs = {id(leaf): None if leaf.lacking else _sign(leaf) for leaf in leaves}
+    lacking = any(leaf.lacking for leaf in leaves)
+    if lacking and not tree.fold(signs):
         return Direction()
-    signs = {id(leaf): _sign(leaf) for leaf in leaves}
     there, against = (sum(sign is which for sign in signs.values()) for which in (True, False))
     if not there and not against:
         way = LEVEL
@@ -49,7 +51,7 @@ def direction(tree: Tree) -> Direction:
         compared = f"{'all' if there else 'none'} of {len(leaves)} comparisons"
     else:
         compared = f"{there} of {len(leaves)} comparisons do, {against} do not"
-    return Direction(way, f"{compared}, {_seeds(leaves)}")
+    return Direction(way, f"{compared}, {_seeds([leaf for leaf in leaves if not leaf.lacking])}")
 
 
 def _sign(leaf: Contrast) -> bool | None:
