@@ -1,18 +1,14 @@
-"""DASBS end to end on tiny systems: it learns, resumes exactly, and refuses what cannot work."""
+"""DASBS end to end on tiny systems: it learns, and refuses what cannot work."""
 
-from functools import partial
 from inspect import signature
 from pathlib import Path
 
 import pytest
 import torch
-from lightning import Trainer
-from lightning.pytorch.callbacks import ModelCheckpoint
 
 from jumpbench.data.numbers import Numbers
 from jumpbench.errors import UserError
 from jumpbench.evaluations.lattice import TargetEvaluation
-from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import DenoisingMatching
 from jumpbench.methods.dasbs.module import DASBS
 from jumpbench.methods.dasbs.probes import (
@@ -23,51 +19,11 @@ from jumpbench.methods.dasbs.probes import (
     Quality,
 )
 from jumpbench.methods.dasbs.sources import ConstantSource
-from jumpbench.networks.state_perceptron import StatePerceptron
 from jumpbench.processes.schedules import ModifiedLogLinear
 from jumpbench.targets.base import Target
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.potts import Potts
-
-SMALL = {"pairs": 64, "times": 4, "buffer_size": 256, "refresh_every": 10}
-ADAM = partial(torch.optim.AdamW, lr=2e-3, weight_decay=0.0)
-
-
-def make(target, memoryless=False, hidden=64, steps=(500, 250), corrector=None, **changes):
-    """A small DASBS; ``steps`` of the two phases, ``corrector`` changes its matcher alone."""
-    names = [*SMALL, "matching", "reweight", "optimizer"]
-    both = {"optimizer": ADAM} | SMALL | {k: changes.pop(k) for k in names if k in changes}
-    network = partial(StatePerceptron, hidden=hidden)
-    settings = {
-        "schedule": ModifiedLogLinear(1.0, 0.0 if memoryless else 0.5),
-        "controller": partial(Matcher, network=network, steps=steps[0], **both),
-        "start": 0.01 if memoryless else 0.0,
-        "n_steps": 20,
-        "evaluation": TargetEvaluation(target),
-    }
-    if not memoryless:
-        both = both | {"matching": None} | (corrector or {})
-        network = partial(network, harmonics=None)
-        settings["corrector"] = partial(Matcher, network=network, steps=steps[1], **both)
-    return DASBS(target, **(settings | changes))
-
-
-def train(method, steps, resume=None, checkpoint=None, every=None):
-    callbacks = []
-    if checkpoint:
-        callbacks = [ModelCheckpoint(checkpoint, "last", every_n_train_steps=every, save_top_k=1)]
-    trainer = Trainer(
-        max_steps=steps,
-        max_epochs=-1,
-        accelerator="cpu",
-        logger=False,
-        enable_checkpointing=bool(callbacks),
-        callbacks=callbacks,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
-    trainer.fit(method, Numbers(), ckpt_path=resume)
-    return trainer
+from methods.dasbs.small import make, train
 
 
 class Peaks(Target):
@@ -185,45 +141,6 @@ def test_memoryless_training_reports_ess_and_log_z():
     assert abs(metrics["log_z"] - 7.178078) < 5 * metrics["log_z_error"] + 0.05
 
 
-@pytest.mark.parametrize("warm", [False, True])
-def test_resumed_training_is_the_uninterrupted_one(tmp_path, warm):
-    """Also of a run that starts from another's weights: it takes them once, not at every start."""
-
-    def fresh(**changes):
-        return make(
-            Ising(3, 0.28),
-            hidden=16,
-            steps=(11, 7),
-            buffer_size=100,
-            refresh_every=4,
-            probes=[Every(10, Quality(64))],
-            **(start | changes),
-        )
-
-    start = {}
-    if warm:
-        hot = tmp_path / "hot" / "checkpoints" / "last.ckpt"
-        train(fresh(seed=1), 5).save_checkpoint(hot)
-        start = {"warm_start": str(tmp_path / "hot")}
-
-    whole = fresh()
-    train(whole, 40)
-    first, second = fresh(), fresh()
-    train(first, 25, checkpoint=tmp_path, every=25)
-    train(second, 40, resume=tmp_path / "last.ckpt")
-    a, b = whole.state_dict(), second.state_dict()
-    assert a.keys() == b.keys()
-    for name in a:
-        if isinstance(a[name], torch.Tensor):
-            assert torch.equal(a[name], b[name]), name
-        else:
-            assert a[name] == b[name], name
-    assert whole.spent == second.spent
-    for name, value in whole.curves.items():
-        assert second.curves[name] == value or name.startswith("sample_seconds")
-    assert {"jumps_per_site@10", "jumps_per_site@40"} <= whole.curves.keys()
-
-
 def test_phase_ends_copy_the_average_and_stage_one_needs_no_corrector():
     method = make(Ising(3, 0.28), hidden=8, steps=(5, 3))
     asked = []
@@ -300,55 +217,6 @@ class TestRefusals:
         with pytest.raises(UserError, match="not finite"):
             train(method, 5)
         assert method.global_step == 0
-
-
-def test_a_warm_start_takes_over_the_averaged_weights(tmp_path):
-    settings = {"hidden": 8, "steps": (3, 2)}
-    hot = make(Ising(3, 0.28), **settings)
-    trainer = train(hot, 5)
-    trainer.save_checkpoint(tmp_path / "checkpoints" / "last.ckpt")
-    still = {"optimizer": partial(torch.optim.SGD, lr=0.0)}
-    cold = make(Ising(3, 0.4), seed=1, warm_start=str(tmp_path), **settings | still)
-    with pytest.raises(AssertionError):
-        torch.testing.assert_close(
-            cold.controller.network.state_dict(), hot.controller.network.state_dict()
-        )
-    train(cold, 5)
-    for name in ("controller", "corrector"):
-        wanted, got = hot.matchers[name].average.network, cold.matchers[name]
-        for network in (got.network, got.average.network):
-            torch.testing.assert_close(network.state_dict(), wanted.state_dict())
-    with pytest.raises(UserError, match="is missing"):
-        train(make(Ising(3, 0.4), warm_start=str(tmp_path / "nowhere"), **settings), 1)
-
-
-def test_stage_one_after_a_warm_start_regresses_on_the_loaded_corrector(tmp_path):
-    """The controller's target is nu-ratio over Phihat: constant 1 cold, the loaded one warm."""
-    settings = {"hidden": 8, "steps": (3, 2)}
-    hot = make(Ising(3, 0.28), **settings)
-    train(hot, 5).save_checkpoint(tmp_path / "checkpoints" / "last.ckpt")
-    target = Ising(3, 0.4)
-    x = torch.randint(2, (6, 9), generator=torch.Generator().manual_seed(3))
-    loaded = hot.corrector.average(x).detach()
-
-    def end_ratios(method):
-        """What the controller regresses on at x in the first step of stage 1."""
-        ratios = []
-        divergence = method.controller.controller_divergence
-
-        def spied(control, pairs, end_ratios, *rest):
-            ratios.append(end_ratios(x).detach())
-            return divergence(control, pairs, end_ratios, *rest)
-
-        method.controller.controller_divergence = spied
-        train(method, 1)
-        return ratios[0]
-
-    plain = target.neighbor_log_ratios(x)
-    torch.testing.assert_close(end_ratios(make(target, **settings)), plain)
-    assert loaded.abs().max() > 0.05
-    warm = make(target, seed=1, warm_start=str(tmp_path), **settings)
-    torch.testing.assert_close(end_ratios(warm), plain - loaded)
 
 
 def test_the_example_of_the_readme_runs():
