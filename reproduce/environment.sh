@@ -23,3 +23,19 @@ environment() {
     touch "$stamp"
   ) 9>"$venv/.jumpbench-lock"
 }
+
+# matrix_products [CPUINFO]: with JUMPBENCH_AVX512=1, MKL, which is inside torch, takes its path with
+# AVX-512 on AMD's processors too. It asks a function whether they are Intel's; this one says yes.
+matrix_products() {
+  local cpuinfo=${1:-/proc/cpuinfo} answer=$venv/mkl_avx512.so
+  [ "${JUMPBENCH_AVX512:-}" = 1 ] || return 0
+  if ! grep -q AuthenticAMD "$cpuinfo" || ! grep -qw avx512f "$cpuinfo"; then
+    echo "JUMPBENCH_AVX512=1 changes nothing: this is no AMD processor with AVX-512" >&2
+    return 0
+  fi
+  [ -f "$answer" ] ||
+    echo 'int mkl_serv_intel_cpu_true(void) { return 1; } int mkl_serv_intel_cpu(void) { return 1; }' |
+    ${CC:-cc} -shared -fPIC -x c - -o "$answer" ||
+    { echo "error: JUMPBENCH_AVX512=1 needs a C compiler; set CC to one" >&2; return 2; }
+  export LD_PRELOAD=$answer${LD_PRELOAD:+:$LD_PRELOAD}
+}

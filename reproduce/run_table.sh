@@ -9,5 +9,5 @@ for word in "$@"; do
     launcher=slurm) extras=slurm ;;
   esac
 done
-environment "$extras" || exit
+environment "$extras" && matrix_products || exit
 exec "$venv/bin/jumpbench" table "$@"

@@ -42,6 +42,8 @@ def provenance(config: dict[str, Any], started: Started, device: str) -> dict[st
         "hardware": {**machine(), "gpu": torch.cuda.get_device_name() if on_gpu else None},
         "device": device,
         "threads": torch.get_num_threads(),
+        # MKL's other path on AMD processors, see reproduce/environment.sh: it rounds otherwise.
+        "mkl_avx512": "mkl_avx512.so" in os.environ.get("LD_PRELOAD", ""),
         "precision": str(config["trainer"].get("precision")),
         "tf32": torch.backends.cuda.matmul.allow_tf32,
         "seed": config["seed"],
