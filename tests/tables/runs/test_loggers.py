@@ -5,6 +5,7 @@ import json
 import sys
 
 import pytest
+import wandb
 import yaml
 from toys import EXPERIMENT
 from wandb_files import offline
@@ -134,6 +135,9 @@ SWEEP += ["metric=mean", "logger=wandb"]
 @pytest.mark.slow
 def test_a_sweep_is_one_on_the_server_and_its_runs_belong_to_it(project, monkeypatch, capsys):
     monkeypatch.setenv("WANDB_SILENT", "true")
+    with monkeypatch.context() as offline_first:  # or runs without a server end W&B's process
+        offline_first.setenv("WANDB_MODE", "offline")
+        wandb.setup()
     monkeypatch.setattr("jumpbench.tables.runs.mirrors.opened", offline_opened())
     with stand_in(monkeypatch) as server:
         assert main(SWEEP) == 0
