@@ -33,9 +33,10 @@ matrix_products() {
     echo "JUMPBENCH_AVX512=1 changes nothing: this is no AMD processor with AVX-512" >&2
     return 0
   fi
-  [ -f "$answer" ] ||
+  if [ ! -f "$answer" ]; then
     echo 'int mkl_serv_intel_cpu_true(void) { return 1; } int mkl_serv_intel_cpu(void) { return 1; }' |
-    ${CC:-cc} -shared -fPIC -x c - -o "$answer" ||
-    { echo "error: JUMPBENCH_AVX512=1 needs a C compiler; set CC to one" >&2; return 2; }
+      ${CC:-cc} -shared -fPIC -x c - -o "$answer.$$" && mv "$answer.$$" "$answer" ||
+      { echo "error: JUMPBENCH_AVX512=1 needs a C compiler; set CC to one" >&2; return 2; }
+  fi
   export LD_PRELOAD=$answer${LD_PRELOAD:+:$LD_PRELOAD}
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Run the tests: reproduce/run_tests.sh [all | pytest arguments]
 # Without arguments the quick ones: all formulas, samplers, networks and metrics, and the engine on
-# toys. With "all" the slow ones too: tables, launches, compilers, documents. The long ones (-m long) are
-# in neither. There are as many processes as processors, at most eight; one that has nothing left
+# toys. With "all" the slow ones too: all tables, launches, documents. The long ones (-m long) are in
+# neither. There are as many processes as processors, at most eight; one that has nothing left
 # takes over what another has not begun.
 set -u
 . "$(dirname "${BASH_SOURCE[0]}")/environment.sh"

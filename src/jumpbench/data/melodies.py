@@ -130,12 +130,12 @@ def read_nottingham(root: str | Path | None = None) -> list[Tensor]:
             f"{path} does not hold the published tunes ({len(files)} files, set checksum {total}); "
             "delete it and fetch it again"
         )
-    return _lines(tuple(files[name] for name in sorted(files)))
+    return list(_lines(tuple(files[name] for name in sorted(files))))
 
 
 @cache  # a second a reading; both splits, of every length, are windows of the same lines
-def _lines(contents: tuple[bytes, ...]) -> list[Tensor]:
-    return [_line(content) for content in contents]
+def _lines(contents: tuple[bytes, ...]) -> tuple[Tensor, ...]:
+    return tuple(map(_line, contents))
 
 
 def _line(content: bytes) -> Tensor:

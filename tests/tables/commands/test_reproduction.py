@@ -13,6 +13,7 @@ from jumpbench.cli.main import main
 from jumpbench.samplers.draws import Draws
 from jumpbench.tables.planning import plan
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.views.tablefiles import TableFiles
 
 
 def test_one_command_makes_the_table_and_all_its_files(project, capsys):
@@ -50,11 +51,15 @@ def test_a_run_is_called_what_its_scale_calls_it(project, capsys):
     assert "(euro / 500 flips)" in shown and "(euro / large n)" in shown
 
 
-def test_a_finished_run_is_never_made_again(project):
+def test_a_finished_run_is_never_made_again(project, monkeypatch):
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
     made = (project / "trace").read_text().splitlines()
     assert len(made) == 4  # two coins of two sizes
-    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    written, write = [], TableFiles.write
+    with monkeypatch.context() as counted:
+        counted.setattr(TableFiles, "write", lambda *a, **k: written.append(k) or write(*a, **k))
+        assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    assert written == [{"final": True}]
     assert (project / "trace").read_text().splitlines() == made
     # a further seed adds its own runs only
     assert main(["table", "toy/coins", "scale=smoke", "seeds=2", "rows=fair"]) == 0
