@@ -11,6 +11,9 @@ from support import needs_data  # noqa: F401 - found here too
 # Tests are small: one thread is as fast as two, and does not crawl on a machine that is busy.
 torch.set_num_threads(1)
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of their children too
+# Autograd starts a thread for every device that it finds at its first use, and none for the fake
+# ones of tests that come later: processes that have such threads cannot be forked.
+torch.ones((), requires_grad=True).backward()
 
 
 def pytest_collection_modifyitems(items):
