@@ -1,6 +1,8 @@
 """``jumpbench gpu``: agreement with the CPU, speed, one run; here the CPU against itself."""
 
 import json
+import os
+import time
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from jumpbench.cli.main import main
 from jumpbench.paths import outputs_root
 from jumpbench.tables.commands import gpu_check
 from jumpbench.tables.commands.gpu_agreement import HostDraws, Outcome, differences
+from jumpbench.tables.commands.gpu_looks import looks, processes
 from jumpbench.tables.commands.gpu_shown import result_file
 from jumpbench.tables.commands.report_page import write_page
 
@@ -103,8 +106,56 @@ def test_a_device_that_computes_otherwise_fails(monkeypatch):
         return found
 
     monkeypatch.setattr(gpu_check, "outcome", outcome)
-    (one, *_) = gpu_check._agreement(["dasbs/exact"], "cpu")
+    (run, *_) = gpu_check._runs(["dasbs/exact"], "smoke")
+    one = gpu_check._agreement(run, "cpu")
     assert not one["agrees"] and one["differences"]["gradients"][0] == pytest.approx(0.1)
+
+
+def _seen(run):
+    return {"hash": run.hash, "threads": torch.get_num_threads()}
+
+
+def _killed(run):
+    os._exit(9)
+
+
+def test_what_is_late_or_fails_is_left_out_and_the_rest_is_looked_at(suite_runs):
+    first, second = suite_runs[:2]
+
+    def look(run):
+        if run is first:
+            raise ValueError("too small\nby far")
+        return {"hash": run.hash}
+
+    assert list(looks([first, second], look, time.time() + 60)) == [
+        {"run": f"{first.slug}/{first.name}", "left_out": "ValueError: too small"},
+        {"run": f"{second.slug}/{second.name}", "hash": second.hash},
+    ]
+    assert "no time" in next(looks([first], look, time.time() - 1))["left_out"]
+
+
+@pytest.mark.slow
+def test_several_processes_look_in_order_and_may_die(monkeypatch, suite_runs):
+    monkeypatch.setattr("jumpbench.tables.commands.gpu_looks.machine", lambda: {"cores": 4})
+    end = time.time() + 600
+    with processes() as pool:
+        assert pool is not None
+        found = list(looks(suite_runs, _seen, end, pool))
+        assert [one["hash"] for one in found] == [run.hash for run in suite_runs]
+        assert found[0]["threads"] == max(1, os.cpu_count() // 2)
+        dead = list(looks(suite_runs, _killed, end, pool))
+        assert all("BrokenProcessPool" in one["left_out"] for one in dead)
+
+
+def test_two_cores_are_this_process(monkeypatch):
+    monkeypatch.setattr("jumpbench.tables.commands.gpu_looks.machine", lambda: {"cores": 2})
+    with processes() as pool:
+        assert pool is None
+
+
+@pytest.fixture
+def suite_runs():
+    return list(gpu_check._runs(["dasbs/exact"], "smoke"))
 
 
 def test_without_a_gpu_there_is_one_line(monkeypatch, capsys):

@@ -4,7 +4,8 @@ The parts stand in one file, :func:`~jumpbench.tables.commands.gpu_shown.result_
 ``jumpbench report`` shows:
 
 1. Networks, gradients and draws of every kind of run agree with the CPU's
-   (:mod:`~jumpbench.tables.commands.gpu_agreement`).
+   (:mod:`~jumpbench.tables.commands.gpu_agreement`). Several processes share the runs, and count
+   what those of the second part compute.
 2. Training steps at the sizes of a scale, and batches of draws at those of ``small``, as a share of
    the device's ceiling: the time that their products would take at the rate of large matrix
    products, and their other bytes at that of a copy, both measured, over the time that they take.
@@ -12,10 +13,11 @@ The parts stand in one file, :func:`~jumpbench.tables.commands.gpu_shown.result_
 3. One row of a table.
 """
 
-import itertools
+import functools
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -29,6 +31,7 @@ from jumpbench.tables.commands.gpu_agreement import (
     on_device,
     outcome,
 )
+from jumpbench.tables.commands.gpu_looks import looks, processes
 from jumpbench.tables.commands.gpu_shown import agreed, result_file, timed
 from jumpbench.tables.commands.reproduction import reproduce
 from jumpbench.tables.language.spec import load
@@ -41,10 +44,21 @@ from jumpbench.tables.runs.provenance import code_version, machine, now, version
 from jumpbench.tables.runs.store import write_json
 
 SECONDS = 240.0
-"""After which each of the first two parts leaves out what remains, and says so."""
+"""After which each of the first two parts leaves out what remains, and says so; counting is of the
+first one's."""
 STEPS = 10
 PAPER_RUN = ("sgdd/table2", "SGDD", "D=2")
 """Table, row and column of the third part."""
+
+
+@dataclass(frozen=True)
+class Ceilings:
+    """Of the device: operations a second of products, by half precision, and bytes a second."""
+
+    flops: dict[bool, float]
+    bytes: float
+
+
 _TARGET = re.compile(r"'_target_': '(jumpbench\.[\w.]+)'")
 
 
@@ -67,14 +81,22 @@ def check_gpu(tables: Sequence[str], device: str, scale: str) -> bool:
     use_tf32(False)
     name = torch.cuda.get_device_name() if on_gpu else machine()["cpu"]
     print(f"{name}: agreement with the CPU", flush=True)
-    agreement = list(_printed(_agreement(tables, device), agreed))
-    ceiling = {half: _flops(device, half) for half in (False, True)}
-    bandwidth = _bandwidth(device)
-    print(
-        f"ceilings: {ceiling[False] / 1e12:.3g} TFLOP/s in float32, {ceiling[True] / 1e12:.3g} in "
-        f"bfloat16, {bandwidth / 1e9:.3g} GB/s", flush=True,
+    timed_runs = [*_trained(tables, scale), *_drawn(tables, "small" if scale == "paper" else scale)]
+    end = time.time() + SECONDS
+    with processes() as pool:
+        runs = list(_runs(tables, "smoke"))
+        look = functools.partial(_agreement, device=device)
+        agreement = list(_printed(looks(runs, look, end, pool), agreed))
+        counts = list(looks(timed_runs, _counted, end, pool))
+    ceilings = Ceilings(
+        {half: _flops(device, half) for half in (False, True)}, _bandwidth(device)
     )  # fmt: skip
-    speed = list(_printed(_throughput(tables, device, scale, ceiling, bandwidth), timed))
+    print(
+        f"ceilings: {ceilings.flops[False] / 1e12:.3g} TFLOP/s in float32, "
+        f"{ceilings.flops[True] / 1e12:.3g} in bfloat16, {ceilings.bytes / 1e9:.3g} GB/s",
+        flush=True,
+    )
+    speed = list(_printed(_throughput(timed_runs, counts, device, ceilings), timed))
     began = time.monotonic()
     table, row, column = PAPER_RUN
     accelerator = f"trainer.accelerator={'gpu' if on_gpu else 'cpu'}"
@@ -83,7 +105,8 @@ def check_gpu(tables: Sequence[str], device: str, scale: str) -> bool:
     content = {
         "device": name, "finished": now(), **code_version(), "versions": versions(),
         "agreement": agreement, "ceilings": {
-            "float32_flops": ceiling[False], "bfloat16_flops": ceiling[True], "bytes": bandwidth,
+            "float32_flops": ceilings.flops[False], "bfloat16_flops": ceilings.flops[True],
+            "bytes": ceilings.bytes,
         },
         "throughput": speed, "run": {
             "table": table, "row": row, "column": column, "scale": scale, "made": made,
@@ -115,59 +138,59 @@ def _runs(tables: Sequence[str], scale: str) -> Iterator[Run]:
                 yield run
 
 
-def _each(runs: Iterator[Run], look: Callable[[Run], dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """What is seen of each run, or why nothing is."""
-    end = time.monotonic() + SECONDS
-    for run in runs:
-        found: dict[str, Any] = {"run": f"{run.slug}/{run.name}"}
-        if time.monotonic() > end:
-            yield found | {"left_out": f"left out after {SECONDS:.0f} seconds"}
-            continue
-        try:
-            yield found | look(run)
-        except Exception as error:  # the others are looked at all the same
-            line = (str(error).splitlines() or [""])[0][:120]
-            found |= {"left_out": f"{type(error).__name__}: {line}"}
-            yield found
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+def _trained(tables: Sequence[str], scale: str) -> list[Run]:
+    return [run for run in _runs(tables, scale) if "fit" in run.config["stages"]]
 
 
-def _agreement(tables: Sequence[str], device: str) -> Iterator[dict[str, Any]]:
-    def look(run: Run) -> dict[str, Any]:
-        config = run.placed()
-        batches = batches_of(config)
-        here = outcome(config, batches, "cpu", half=False)
-        found = differences(here, outcome(config, batches, device, half=True))
-        return {"agrees": all(a <= most for a, most in found.values()), "differences": found}
+def _drawn(tables: Sequence[str], scale: str) -> list[Run]:
+    return [run for run in _runs(tables, scale) if "fit" not in run.config["stages"]]
 
-    return _each(_runs(tables, "smoke"), look)
+
+def _agreement(run: Run, device: str) -> dict[str, Any]:
+    config = run.placed()
+    batches = batches_of(config)
+    here = outcome(config, batches, "cpu", half=False)
+    found = differences(here, outcome(config, batches, device, half=True))
+    return {"agrees": all(a <= most for a, most in found.values()), "differences": found}
+
+
+def _short(run: Run) -> dict[str, Any]:
+    """The first stage of a run; :data:`STEPS` steps of a training."""
+    config = run.placed()
+    trainer = config["trainer"] | {"max_steps": STEPS}
+    return config | {"stages": config["stages"][:1], "trainer": trainer}
+
+
+def _counted(run: Run) -> dict[str, Any]:
+    return asdict(counted(_short(run), 20.0))
 
 
 def _throughput(
-    tables: Sequence[str], device: str, scale: str, ceiling: dict[bool, float], bandwidth: float
+    runs: Sequence[Run], counts: Sequence[dict[str, Any]], device: str, ceilings: Ceilings
 ) -> Iterator[dict[str, Any]]:
-    def look(run: Run) -> dict[str, Any]:
-        config = run.placed()
-        stage = config["stages"][0]
-        config = config | {"stages": [stage], "trainer": config["trainer"] | {"max_steps": STEPS}}
-        half = "16" in str(config["trainer"].get("precision"))
-        found = counted(config, 20.0)
-        seconds, parts = _seconds(config, device, half)
-        work = {kind: amount / parts for kind, amount in found.work.items()}
-        products = (work["flops"] + work["convolved"]) / ceiling[half]
-        return {
-            "loop": "training step" if stage == "fit" else "batch of draws", "seconds": seconds,
-            "flops": work["flops"] + work["convolved"], "bytes": work["bytes"],
-            "precision": "bfloat16" if half else "float32",
-            "share": (products + work["bytes"] / bandwidth) / seconds,
-            "share_of_products": products / seconds, "memory_gb": found.memory,
-        }  # fmt: skip
+    """Of runs whose work is counted; in this process alone, so that nothing runs beside it."""
+    end = time.time() + SECONDS
+    for run, count in zip(runs, counts, strict=True):
+        if "left_out" in count:
+            yield count
+        else:
+            look = functools.partial(_share, count=count, device=device, ceilings=ceilings)
+            yield from looks([run], look, end)
 
-    trained = (run for run in _runs(tables, scale) if "fit" in run.config["stages"])
-    small = "small" if scale == "paper" else scale
-    drawn = (run for run in _runs(tables, small) if "fit" not in run.config["stages"])
-    return itertools.chain(_each(trained, look), _each(drawn, look))
+
+def _share(run: Run, count: dict[str, Any], device: str, ceilings: Ceilings) -> dict[str, Any]:
+    config = _short(run)
+    half = "16" in str(config["trainer"].get("precision"))
+    seconds, parts = _seconds(config, device, half)
+    work = {kind: amount / parts for kind, amount in count["work"].items()}
+    products = (work["flops"] + work["convolved"]) / ceilings.flops[half]
+    return {
+        "loop": "training step" if config["stages"] == ["fit"] else "batch of draws",
+        "seconds": seconds, "flops": work["flops"] + work["convolved"], "bytes": work["bytes"],
+        "precision": "bfloat16" if half else "float32",
+        "share": (products + work["bytes"] / ceilings.bytes) / seconds,
+        "share_of_products": products / seconds, "memory_gb": sum(count["memory"].values()),
+    }  # fmt: skip
 
 
 def _seconds(config: dict[str, Any], device: str, half: bool) -> tuple[float, float]:
