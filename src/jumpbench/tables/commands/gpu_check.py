@@ -88,6 +88,7 @@ def check_gpu(tables: Sequence[str], device: str, scale: str) -> bool:
         look = functools.partial(_agreement, device=device)
         agreement = list(_printed(looks(runs, look, end, pool), agreed))
         counts = list(looks(timed_runs, _counted, end, pool))
+    print(f"{name}: speed, which anything that runs beside it lowers", flush=True)
     ceilings = Ceilings(
         {half: _flops(device, half) for half in (False, True)}, _bandwidth(device)
     )  # fmt: skip
@@ -99,6 +100,7 @@ def check_gpu(tables: Sequence[str], device: str, scale: str) -> bool:
     speed = list(_printed(_throughput(timed_runs, counts, device, ceilings), timed))
     began = time.monotonic()
     table, row, column = PAPER_RUN
+    print(f"{name}: {table} at {scale} scale, {row} / {column}", flush=True)
     accelerator = f"trainer.accelerator={'gpu' if on_gpu else 'cpu'}"
     selection = Selection(scale, "1", row, column, (accelerator,))
     made = reproduce(table, selection, launcher("serial", []))
