@@ -73,9 +73,12 @@ RUNS = {
     "twisted": partial(smoke, "sgdd/table3", "TDS"),
     "fine_tuning": partial(smoke, "sgdd/table3", "DRAKES w/ KL"),
     "gibbs": partial(smoke, "sgdd/table2", "SGDD"),
+    "pairs": partial(smoke, "sgdd/table4", "SGDD"),
+    "weighted_pairs": partial(smoke, "sgdd/table4", "SMC"),
     "prior": lambda: smoke("sgdd/figure3", "SGDD").needs["prior"],
     "persistent": partial(smoke, "dnfs/table4", "PCD with Gibbs (here)"),
     "ratios": partial(smoke, "dnfs/table4", "ratio matching"),
+    "policies": partial(smoke, "dnfs/figure4", "GFlowNet"),
     "graph_policies": partial(smoke, "dnfs/table1", "GFlowNet"),
     "oracle": lambda: smoke("sgdd/table3", "SMC").needs["guide"],
 }  # fmt: skip
@@ -148,6 +151,8 @@ def test_every_tensor_is_on_the_gpu_and_none_is_waited_for(run, monkeypatch):
     monkeypatch.setattr("jumpbench.methods.dnfs.module.check_positive", lambda *args: None)
     monkeypatch.setattr("jumpbench.methods.unnormalised.base.check_target", lambda *args: None)
     monkeypatch.setattr("jumpbench.methods.blackout.module.load_weights", lambda *args: None)
+    energies = "jumpbench.methods.dnfs.baselines.energy_models.load_weights"
+    monkeypatch.setattr(energies, lambda network, *args: network)
     monkeypatch.setattr("torch.autograd.grad", lambda loss, x: (torch.zeros_like(x) + loss,))
     for name in ("learned_prior", "problems.design", "baselines.drakes"):
         place = f"jumpbench.methods.sgdd.{name}.load_weights"

@@ -9,6 +9,7 @@ from lightning import Trainer
 from torch import nn
 
 from jumpbench.data.numbers import Numbers
+from jumpbench.errors import UserError
 from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.methods.dasbs.matching import DenoisingMatching
 from jumpbench.methods.dasbs.module import DASBS
@@ -98,3 +99,14 @@ def test_a_module_target_moves_along_with_its_sampler():
     METHODS["MDNS"](target=target).double()
     assert target.scale.dtype == torch.float64
     assert target.layers[0].weight.dtype == torch.float64
+
+
+def test_a_run_goes_on_on_the_kind_of_device_that_it_was_begun_on():
+    """A GPU's generator has a state of 16 bytes, which the first run on one showed."""
+    method = METHODS["LEAPS"](target=Energy())
+    method.generator("paths")
+    state = method.own_state()
+    state["generators"] = {k: torch.zeros(16, dtype=torch.uint8) for k in state["generators"]}
+    method.restore_own(state)
+    with pytest.raises(UserError, match=r"begun on a gpu.*trainer\.accelerator=gpu"):
+        method.generator("paths")

@@ -12,7 +12,14 @@ from torch.nn.functional import dropout
 from jumpbench.cli.main import main
 from jumpbench.paths import outputs_root
 from jumpbench.tables.commands import gpu_check
-from jumpbench.tables.commands.gpu_agreement import HostDraws, Outcome, differences
+from jumpbench.tables.commands.gpu_agreement import (
+    Outcome,
+    _gradients,
+    batches_of,
+    differences,
+    on_device,
+)
+from jumpbench.tables.commands.gpu_alike import HostDraws, one_way
 from jumpbench.tables.commands.gpu_looks import looks, processes
 from jumpbench.tables.commands.gpu_shown import result_file
 from jumpbench.tables.commands.report_page import write_page
@@ -29,6 +36,11 @@ DRAWS = {
     "multinomial": lambda d, g: torch.multinomial(torch.ones(4, device=d), 2, generator=g),
     "like": lambda d, g: torch.rand_like(torch.ones(4, device=d)),
     "dropout": lambda d, g: dropout(torch.ones(4, device=d)),
+    # Operators that take the generator by its place, as the first run on a GPU showed.
+    "binomial": lambda d, g: torch.binomial(
+        torch.full((4,), 9.0, device=d), torch.full((4,), 0.5, device=d), generator=g
+    ),
+    "poisson": lambda d, g: torch.poisson(torch.full((4,), 9.0, device=d), generator=g),
 }
 
 
@@ -75,6 +87,41 @@ def test_what_differs_is_found():
     assert found["gradients"][0] == float("inf") and found["draws"][0] == pytest.approx(0.1)
 
 
+def test_predictions_are_compared_up_to_rounding_and_states_exactly():
+    there = Outcome(draws={"": torch.tensor([1.0, 2.0])})
+    for apart, most in ((1e-6, 0.0), (0.1, 0.5)):
+        here = Outcome(draws={"": torch.tensor([1.0 + apart, 2.0])})
+        assert differences(here, there)["draws"][0] == most
+
+
+def test_attention_drops_nothing_as_every_device_would_drop_other_pairs():
+    x = torch.randn(4, 5, 8)
+    with one_way():
+        layer = torch.nn.TransformerEncoderLayer(8, 2, 16, 0.5, batch_first=True)
+        held = layer.self_attn(x, x, x, need_weights=False)[0]
+        assert torch.equal(layer.self_attn(x, x, x, need_weights=False)[0], held)
+    # Outside, half of the pairs go.
+    assert not torch.equal(layer.self_attn(x, x, x, need_weights=False)[0], held)
+
+
+def test_the_weights_stay_while_gradients_are_taken(suite_runs):
+    config = suite_runs[0].placed()
+    (_, trace, batch), *_ = on_device(config, batches_of(config), "cpu")
+    trained = {n: w for n, w in trace.method.named_parameters() if w.requires_grad}
+    before = {name: weight.clone() for name, weight in trained.items()}
+    assert trained and _gradients(trace, batch)
+    for name, weight in trained.items():
+        assert torch.equal(weight, before[name]), name
+
+
+def test_batches_of_any_kind_are_moved():
+    """Graphs are no tensors and no containers of them, and have a way to move."""
+    run = next(r for r in gpu_check._runs(["dnfs/table1"], "smoke") if r.name == "dmala-mis")
+    config = run.placed()
+    ((_, _, batch),) = on_device(config, batches_of(config), "meta")
+    assert batch.adjacency.device.type == "meta"
+
+
 @pytest.mark.slow
 def test_the_cpu_agrees_with_itself_and_the_report_says_so(capsys):
     assert main(["gpu", "dasbs/exact", "device=cpu", "scale=smoke"]) == 0
@@ -91,6 +138,10 @@ def test_the_cpu_agrees_with_itself_and_the_report_says_so(capsys):
     page = write_page().read_text()
     count = len(content["agreement"])
     assert 'id="gpu"' in page and f"{count} of {count} kinds of runs agree" in page
+    del content["run"], content["throughput"]
+    result_file().write_text(json.dumps(content))
+    page = write_page().read_text()
+    assert f"{count} of {count} kinds" in page and "The check was stopped before its end." in page
     for damage in ("{}", '{"agreement": 3}', "not json"):
         result_file().write_text(damage)
         assert 'id="gpu"' not in write_page().read_text()

@@ -8,7 +8,7 @@ import torch
 
 from jumpbench.data import tsp
 from jumpbench.errors import UserError
-from jumpbench.tables.commands import gpu_check
+from jumpbench.tables.commands import gpu_speed
 from jumpbench.tables.commands.run_seconds import Estimate, estimate
 from jumpbench.tables.commands.within import Candidate, choose, seconds_of
 from jumpbench.tables.language.spec import load
@@ -156,20 +156,20 @@ KINDS_OF_RUNS = {
 def test_steps_take_about_what_is_counted(table, monkeypatch):
     """Ten training steps of the first row, timed on one thread, beside their count in units that
     are timed here too."""
-    monkeypatch.setattr(gpu_check, "_now", lambda device: time.thread_time())
+    monkeypatch.setattr(gpu_speed, "clock", lambda device: time.thread_time())
     runs = unique_runs(build(load(table), Selection("small", "1")))
     config = next(run.placed() for run in runs if "fit" in run.config["stages"])
-    changes = {"trainer": {"max_steps": gpu_check.STEPS}, **KINDS_OF_RUNS[table]}
+    changes = {"trainer": {"max_steps": gpu_speed.STEPS}, **KINDS_OF_RUNS[table]}
     config |= {group: config[group] | keys for group, keys in changes.items()}
     config |= {"stages": ["fit"], "budget": None}
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         here = Machine("here", **measured()[0])
-        took, _ = gpu_check._seconds(config, "cpu", False)
+        took, _ = gpu_speed.seconds_of(config, "cpu", False)
     finally:
         torch.set_num_threads(threads)
-    ratio = here.seconds(counted(config).work) / gpu_check.STEPS / took
+    ratio = here.seconds(counted(config).work) / gpu_speed.STEPS / took
     assert 0.5 <= ratio <= 2, ratio
 
 

@@ -92,12 +92,22 @@ class Method(LightningModule, ABC):
 
         Its state is part of the checkpoint, so a resumed run draws what the uninterrupted one
         would have drawn. Processes of a distributed run draw from different streams.
+
+        Raises:
+            UserError: the run was begun on another kind of device, whose states mean nothing here.
         """
         key = f"{name}/{self.global_rank}" if self._trainer is not None else f"{name}/0"
         if key not in self._generators:
             generator = make_generator(self.seed, key, device=self.device)
             if key in self._generator_states:
-                generator.set_state(self._generator_states.pop(key))
+                state = self._generator_states.pop(key)
+                if len(state) != len(generator.get_state()):
+                    begun = "cpu" if self.device.type == "cuda" else "gpu"
+                    raise UserError(
+                        f"this run was begun on a {begun}, and its random numbers go on there "
+                        f"alone: set trainer.accelerator={begun}, or remove its folder"
+                    )
+                generator.set_state(state)
             self._generators[key] = generator
         return self._generators[key]
 

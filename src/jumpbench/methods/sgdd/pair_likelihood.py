@@ -1,6 +1,7 @@
 """Measurements of pairs of sites, such as XOR and AND, with changes that cost only those pairs."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -30,6 +31,43 @@ def random_pairs(length: int, share: float, seed: int = 0) -> Tensor:
     return torch.randint(length, (2, int(share * length)), generator=generator)
 
 
+@dataclass(frozen=True)
+class Incidence:
+    """The pairs of every site, at most K each, made on the CPU: their number decides shapes.
+
+    Attributes:
+        partner: other ends (D, K), padded with the site 0.
+        number: of the pairs (D, K), padded with -1.
+        itself: where a site is its own partner (D, K); None where no pair meets itself.
+    """
+
+    partner: Tensor
+    number: Tensor
+    itself: Tensor | None
+
+    @classmethod
+    def of(cls, pairs: Tensor, length: int) -> "Incidence":
+        a, b = pairs.cpu()
+        numbers = torch.arange(len(a))
+        proper = a != b
+        site = torch.cat([a, b[proper]])
+        order = site.argsort(stable=True)
+        site = site[order]
+        count = torch.bincount(site, minlength=length)
+        place = torch.arange(len(site)) - (count.cumsum(0) - count)[site]
+        shape = (length, max(1, int(count.max())))
+        partner, number = torch.zeros(shape, dtype=torch.long), torch.full(shape, -1)
+        partner[site, place] = torch.cat([b, a[proper]])[order]
+        number[site, place] = torch.cat([numbers, numbers[proper]])[order]
+        # The padding of site 0 is among them: it counts as nothing either way.
+        itself = None if proper.all() else partner == torch.arange(length)[:, None]
+        return cls(partner, number, itself)
+
+    def to(self, device: torch.device) -> "Incidence":
+        itself = None if self.itself is None else self.itself.to(device)
+        return Incidence(self.partner.to(device), self.number.to(device), itself)
+
+
 class PairLikelihood(Likelihood):
     """log p(y|x) = -(number of pairs (i, j) with op(x_i, x_j) != y_ij) / sigma.
 
@@ -43,14 +81,16 @@ class PairLikelihood(Likelihood):
             and :func:`both`.
         sigma: noise scale, one over the nats of a mismatch.
         length: D.
+        incidence: of the pairs, where it is known; the same for all observations.
 
     Raises:
         ValueError: shapes that do not fit; an operator that is not symmetric; sigma not positive.
     """
 
     def __init__(
-        self, pairs: Tensor, observed: Tensor, operator: Operator, sigma: float, length: int
-    ) -> None:
+        self, pairs: Tensor, observed: Tensor, operator: Operator, sigma: float, length: int,
+        incidence: Incidence | None = None,
+    ) -> None:  # fmt: skip
         if not sigma > 0:
             raise ValueError(f"sigma is {sigma}; a likelihood needs sigma > 0")
         if pairs.ndim != 2 or len(pairs) != 2 or observed.shape[-1] != pairs.shape[1]:
@@ -64,6 +104,7 @@ class PairLikelihood(Likelihood):
         self.pairs, self.operator, self.sigma, self.length = pairs.long(), operator, sigma, length
         self.n_observations = len(observed) if observed.ndim == 2 else None
         self.observed = observed.to(torch.uint8)
+        self._incidence = incidence or Incidence.of(self.pairs, length)
         self._tables: tuple[Tensor, Tensor, Tensor | None] | None = None
 
     def evaluate(self, x: Tensor, rows: Tensor | None) -> Tensor:
@@ -76,54 +117,29 @@ class PairLikelihood(Likelihood):
         """Exactly the differences of :meth:`evaluate`, in float32, without a cache."""
         self.check_chains(len(x))
         self._to(x.device)
-        return _PairDelta(self, *self._incidence(), len(x)), None
+        return _PairDelta(self, *self._by_site(), len(x)), None
 
     def _to(self, device: torch.device) -> None:
-        if self.observed.device != device:
+        """Pairs and observations may come from different devices."""
+        if self.observed.device != device or self.pairs.device != device:
             self.pairs, self.observed = self.pairs.to(device), self.observed.to(device)
             self._tables = None
 
-    def _incidence(self) -> tuple[Tensor, Tensor, Tensor | None]:
+    def _by_site(self) -> tuple[Tensor, Tensor, Tensor | None]:
         """Per site: partners (D, K), their observations ([B] D, K), which are the site itself.
 
-        Padded with the site 0 and an observation that nothing equals, which cancels. The last is
-        (D, K), None where no pair meets itself.
+        The padding has an observation that nothing equals, which cancels.
         """
         if self._tables is None:
-            a, b = self.pairs
-            numbers = torch.arange(len(a), device=a.device)
-            proper = a != b
-            partner, number = self._by_site(
-                torch.cat([a, b[proper]]),
-                torch.cat([b, a[proper]]),
-                torch.cat([numbers, numbers[proper]]),
-            )
-            sites = torch.arange(self.length, device=a.device)[:, None]
-            # The padding of site 0 is among them: it counts as nothing either way.
-            itself = None if proper.all() else partner == sites
-            self._tables = partner, self._observed_at(number), itself
+            near = self._incidence.to(self.observed.device)
+            seen = self.observed[..., near.number.clamp(min=0)]
+            seen = seen.masked_fill(near.number < 0, _NO_PAIR)
+            self._tables = near.partner, seen.view(-1, seen.shape[-1]), near.itself
         return self._tables
-
-    def _by_site(self, site: Tensor, other: Tensor, number: Tensor) -> tuple[Tensor, Tensor]:
-        """Lists of (other end, pair number) by site as tables (D, K); -1 where a list has ended."""
-        order = site.argsort(stable=True)
-        site, other, number = site[order], other[order], number[order]
-        count = torch.bincount(site, minlength=self.length)
-        place = torch.arange(len(site), device=site.device) - (count.cumsum(0) - count)[site]
-        shape = (self.length, max(1, int(count.max())))
-        partners = torch.zeros(shape, dtype=torch.long, device=site.device)
-        numbers = torch.full(shape, -1, device=site.device)
-        partners[site, place], numbers[site, place] = other, number
-        return partners, numbers
-
-    def _observed_at(self, numbers: Tensor) -> Tensor:
-        """Observations of pair ``numbers`` (D, K), as rows ([B] D, K)."""
-        seen = self.observed[..., numbers.clamp(min=0)].masked_fill(numbers < 0, _NO_PAIR)
-        return seen.view(-1, numbers.shape[1])
 
 
 class _PairDelta:
-    """``delta`` of a pair likelihood, from its tables by site (:meth:`PairLikelihood._incidence`).
+    """``delta`` of a pair likelihood, from its tables by site (:meth:`PairLikelihood._by_site`).
 
     Of a block of proposals everything is looked up at once but the states of the partners.
     """

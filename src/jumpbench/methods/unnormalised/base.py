@@ -22,8 +22,8 @@ Scheduler = Callable[[torch.optim.Optimizer], torch.optim.lr_scheduler.LRSchedul
 class TargetSampler(Method):
     """A method that samples the law of ``target`` and never changes it.
 
-    A target that is a module is no part of this one: it is moved along with it, but its weights
-    are in no optimiser, in no checkpoint, and get no gradient from the losses.
+    A target that is a module, or has one, is no part of this one: it is moved along with it, but
+    its weights are in no optimiser, in no checkpoint, and get no gradient from the losses.
 
     Args:
         target: the unnormalised law, of at most 256 symbols.
@@ -77,8 +77,9 @@ class TargetSampler(Method):
         return {"length": self.target.length, "n_states": self.target.n_states}
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "TargetSampler":
-        if isinstance(self.target, nn.Module):
-            self.target._apply(fn, recurse)
+        module = getattr(self.target, "module", self.target)  # of an energy that is a network
+        if isinstance(module, nn.Module):
+            module._apply(fn, recurse)
         return super()._apply(fn, recurse)
 
     # Training

@@ -1,9 +1,10 @@
 """A run's networks, gradients and draws on a device beside the same ones on the CPU.
 
-One stream of random numbers, drawn on the CPU, serves both sides (:class:`HostDraws`), so that what
-is left between them is rounding: outputs of networks and gradients differ by a small part of their
-norm, and of the states that samplers end in nearly all are equal (a decision that two roundings
-take apart changes a whole chain).
+One stream of random numbers, drawn on the CPU, serves both sides
+(:mod:`~jumpbench.tables.commands.gpu_alike`), so that what is left between them is rounding:
+outputs of networks and gradients differ by a small part of their norm, and of the states that
+samplers end in nearly all are equal (a decision that two roundings take apart changes a whole
+chain).
 """
 
 import contextlib
@@ -13,10 +14,11 @@ from typing import Any
 from unittest import mock
 
 import torch
+from lightning.fabric.utilities.apply_func import move_data_to_device
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_leaves
 
+from jumpbench.tables.commands.gpu_alike import HostDraws, one_way
 from jumpbench.tables.price.passes import Trace, batch_of, prepared
 from jumpbench.tables.price.stand_ins import no_other_runs
 
@@ -24,36 +26,6 @@ TOLERANCE = {"float32": 1e-3, "bfloat16": 0.1, "gradients": 5e-3, "draws": 0.05}
 """Largest differences: of networks' outputs by the type that they compute in and of gradients,
 as parts of their norms; of the draws, the share of states that are not equal."""
 _NETWORKS = "jumpbench.networks"
-
-
-class HostDraws(TorchDispatchMode):
-    """Inside, every random operator draws on the CPU, whatever the device of its result."""
-
-    def __init__(self, seed: int = 0) -> None:
-        super().__init__()
-        self._generator = torch.Generator().manual_seed(seed)
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = dict(kwargs or {})
-        name = func._overloadpacket.__name__
-        if torch.Tag.nondeterministic_seeded not in func.tags or "attention" in name:
-            return func(*args, **kwargs)
-        if kwargs.get("generator") is not None:
-            kwargs["generator"] = self._generator
-        filled = kwargs.get("out", args[0] if func._schema.is_mutable else None)
-        tensors = [x for x in (filled, *args) if isinstance(x, Tensor)]
-        device = kwargs.get("device") or (tensors[0].device if tensors else "cpu")
-        if "device" in kwargs:
-            kwargs["device"] = "cpu"
-        args, kwargs = tree_map(_on_cpu, (args, kwargs))
-        out = func(*args, **kwargs)
-        if filled is not None:
-            return filled.copy_(out)
-        return tree_map(lambda x: x.to(device) if isinstance(x, Tensor) else x, out)
-
-
-def _on_cpu(x: Any) -> Any:
-    return x.detach().cpu() if isinstance(x, Tensor) else x
 
 
 @contextlib.contextmanager
@@ -111,7 +83,7 @@ def on_device(
     for stage, (batch, _) in batches.items():
         method.train(stage == "fit")
         trainer.training, trainer.testing = stage == "fit", stage == "test"
-        batch = tree_map(lambda x: x.to(device) if isinstance(x, Tensor) else x, batch)
+        batch = move_data_to_device(batch, torch.device(device))  # as Lightning does
         if data is not None:
             batch = data.on_after_batch_transfer(batch, 0)
         yield stage, Trace(method, trainer, config), batch
@@ -126,7 +98,7 @@ def outcome(
         half: the networks' outputs in bfloat16 too.
     """
     found = Outcome()
-    with no_other_runs(), torch.random.fork_rng(devices=[]), HostDraws():
+    with no_other_runs(), one_way(), torch.random.fork_rng(devices=[]), HostDraws():
         torch.manual_seed(0)
         for stage, trace, batch in on_device(config, batches, device):
             with first_calls() as calls:
@@ -150,19 +122,31 @@ def drawn_of(method: Any, batch: Any) -> Any:
 
 
 def _gradients(trace: Trace, batch: Any) -> list[Tensor]:
-    """Gradients of the first step of every optimiser."""
+    """Gradients of the first step of every optimiser. The weights stay: where a gradient is zero up
+    to rounding, a step of Adam is the sign of that rounding."""
     trace.begin()
     found: dict[int, list[Tensor]] = {}
+    before: dict[int, list[Tensor]] = {}
+
+    def keep(optimiser: Any, *_: Any) -> None:
+        before[id(optimiser)] = [p.detach().clone() for p in _weights(optimiser)]
 
     def note(optimiser: Any, *_: Any) -> None:
-        weights = [p for group in optimiser.param_groups for p in group["params"]]
+        weights = _weights(optimiser)
         kept = [p.grad.detach().cpu().clone() for p in weights if p.grad is not None]
         found.setdefault(id(optimiser), kept)
+        for weight, old in zip(weights, before[id(optimiser)], strict=True):
+            weight.data.copy_(old)
 
     for optimiser in trace.optimisers:
+        optimiser.register_step_pre_hook(keep)
         optimiser.register_step_post_hook(note)
     trace.step(batch, 0)
     return [gradient for kept in found.values() for gradient in kept]
+
+
+def _weights(optimiser: torch.optim.Optimizer) -> list[Tensor]:
+    return [p for group in optimiser.param_groups for p in group["params"]]
 
 
 @torch.no_grad()
@@ -187,9 +171,17 @@ def differences(here: Outcome, there: Outcome) -> dict[str, tuple[float, float]]
     for way, samples in there.draws.items():
         mine = here.draws[way]
         same = mine.shape == samples.shape and bool((mine == samples).all())
-        unequal = 0.0 if same else float((mine != samples).double().mean())
+        unequal = 0.0 if same else float(_unequal(mine, samples).double().mean())
         found[f"draws {way}".strip()] = (unequal, TOLERANCE["draws"])
     return found
+
+
+def _unequal(mine: Tensor, theirs: Tensor) -> Tensor:
+    """Where states are not the same, or predictions not up to rounding."""
+    if not mine.is_floating_point():
+        return mine != theirs
+    close = TOLERANCE["float32"]
+    return ~torch.isclose(mine, theirs, rtol=close, atol=close, equal_nan=True)
 
 
 def _apart(mine: list[Tensor], theirs: list[Tensor]) -> float:

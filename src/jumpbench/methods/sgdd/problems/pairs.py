@@ -4,6 +4,7 @@ import torch
 
 from jumpbench.data.tokens import Batch
 from jumpbench.methods.sgdd.pair_likelihood import (
+    Incidence,
     Operator,
     PairLikelihood,
     exclusive_or,
@@ -31,6 +32,7 @@ class PairProblem:
     ) -> None:
         self.length, self.operator, self.sigma = side**2, operator, sigma
         self.pairs = random_pairs(self.length, share, seed)
+        self.incidence = Incidence.of(self.pairs, self.length)
 
     def measured(self, x: torch.Tensor) -> torch.Tensor:
         """The measurement (B, p) of states (B, D)."""
@@ -39,7 +41,9 @@ class PairProblem:
 
     def likelihood(self, batch: Batch) -> PairLikelihood:
         observed = self.measured(batch["states"])
-        return PairLikelihood(self.pairs, observed, self.operator, self.sigma, self.length)
+        return PairLikelihood(
+            self.pairs, observed, self.operator, self.sigma, self.length, self.incidence
+        )
 
     def n_chains(self, batch: Batch) -> int:
         return len(batch["states"])
