@@ -162,9 +162,7 @@ def test_no_smaller_spread_is_believed_than_the_run_measured(table, stated, erro
     finish(second, mean=0.51, its_error=0.3)
     (both,) = collect(table, grid, Records(), "small")
     assert both.uncertainty == pytest.approx(error / math.sqrt(2)) and both.df is None
-    compared = both.estimate(
-        metric, False, 0.0, "here"
-    )  # by what is measured, not by what is stated
+    compared = both.estimate(metric, False, "here")  # by what is measured, not what is stated
     assert compared.error == pytest.approx(0.6 / math.sqrt(2)) and len(compared.by_seed) == 2
     assert both.std == pytest.approx(0.02 / math.sqrt(2))  # after ±: between the seeds
 
@@ -179,7 +177,7 @@ def test_a_fact_is_shown_and_not_counted(table):
     fact, absent = collect(table, grid, Records(), "paper")
     assert (fact.status, fact.measured, fact.paper) == ("fact", 0.5, 0.5)
     assert fact.verdict is None and (fact.uncertainty, fact.df) == (0.0, None)
-    assert fact.estimate(metric, False, 0.0, "here").value is None and absent.status == "missing"
+    assert fact.estimate(metric, False, "here").value is None and absent.status == "missing"
     assert counts([fact]) == "nothing to measure, 1 facts of the configuration"
     other = dataclasses.replace(fact, fact=False, status="measured", n_samples=7)
     assert counts([other, fact, absent]).startswith("1 of 1 cells measured, 1 facts of")

@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import replace
-from statistics import stdev
+from statistics import fmean, stdev
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.judging.cells import Cell, Value
 from jumpbench.tables.judging.comparisons import (
     COMMON_SEEDS,
     Contrast,
@@ -72,8 +72,8 @@ def test_numbers_that_are_equal_in_every_seed_have_no_spread():
     assert shifted.error() == (None, math.inf)
 
 
-def test_the_spread_keeps_the_rounding_of_the_published_number():
-    a, b = of_seeds([0.1, 0.2], resolution=0.05), of_seeds([0.1001, 0.2002], resolution=0.05)
+def test_the_spread_is_no_less_than_what_the_samples_of_a_run_give():
+    a, b = of_seeds([0.1, 0.2], sampling=0.05), of_seeds([0.1001, 0.2002], sampling=0.05)
     assert difference(a, b).error() == (pytest.approx(math.hypot(0.05, 0.05) / math.sqrt(2)), 1)
 
 
@@ -256,12 +256,32 @@ def test_error_of_a_share_and_of_a_mean_over_samples():
     accuracy = Metric("accuracy", bounds=(0.0, 100.0), share=True)
     cell = Cell("r", "c", "m", measured=80.0, n_samples=98, status="measured")
     p = (0.8 * 98 + 1) / 100
-    error = cell.estimate(accuracy, False, 0.0, "", True).samples.error
+    error = cell.estimate(accuracy, False, "", True).samples.error
     assert error == pytest.approx(100 * math.sqrt(p * (1 - p) / 98))
-    none = replace(cell, measured=0.0).estimate(accuracy, False, 0.0, "", True).samples.error
+    none = replace(cell, measured=0.0).estimate(accuracy, False, "", True).samples.error
     assert none == pytest.approx(100 * math.sqrt(0.01 * 0.99 / 98))
     psnr = Metric("psnr", sample_std="psnr_std")
-    assert cell.estimate(psnr, False, 0.0, "", True).samples.error is None
-    spread = replace(cell, std=7.0).estimate(psnr, False, 0.0, "", True)
+    assert cell.estimate(psnr, False, "", True).samples.error is None
+    spread = replace(cell, std=7.0).estimate(psnr, False, "", True)
     assert spread.samples.error == pytest.approx(7 / math.sqrt(98))
-    assert replace(cell, std=7.0).estimate(psnr, False, 0.0, "").samples.error is None
+    assert replace(cell, std=7.0).estimate(psnr, False, "").samples.error is None
+
+
+def test_a_print_without_digits_does_not_blur_a_share_of_many_samples():
+    """Of 2,560 lists, three seeds, beside 99.9: no miss has an error of 0.013, two misses have that
+    of a share, and half a unit of the printed "100" is no part of it."""
+    accuracy = Metric("accuracy", bounds=(0.0, 100.0), share=True, seed_std=0.5)
+    cell = Cell("r", "c", "m", paper=100.0, n_samples=2560, status="measured")
+    for numbers, error in (
+        ([100.0] * 3, 100 / (3 * 2560)),
+        ([100.0, 100.0, 99.921875], 100 * math.sqrt(p_of(2) * (1 - p_of(2)) / 2560 / 3)),
+    ):
+        values = [Value(seed, number, "run") for seed, number in enumerate(numbers)]
+        one = replace(cell, measured=fmean(numbers), values=values)
+        contrast = Contrast(((1.0, one.estimate(accuracy, False, "")),), -99.9, "c > 99.9")
+        assert contrast.error()[0] == pytest.approx(error)
+
+
+def p_of(misses):
+    """A share of 3 x 2,560 with so many misses, one hit and one miss added to each 2,560."""
+    return (2560 * (1 - misses / 7680) + 1) / 2562

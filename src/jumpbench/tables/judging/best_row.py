@@ -36,7 +36,7 @@ def best_row(table: Table, cells: Sequence[Cell], column: str, metric: Metric) -
     floor = "" if best.perfect is None else f", floor {significant(best.perfect, 3)}"
     if not others:
         return f"{best.row} has {_number(best)} at {column}{floor}; nothing stands beside it."
-    estimates = {cell.row: cell.estimate(metric, False, 0.0, cell.row) for cell in ranked}
+    estimates = {cell.row: cell.estimate(metric, False, cell.row) for cell in ranked}
     against = [_against(estimates[best.row], estimates[cell.row]) for cell in others]
     told = holm([each.p_value() for each in against], two_sided_level(table.sigmas))
     seeds = sorted(set.intersection(*({v.seed for v in cell.values} for cell in ranked)))

@@ -80,13 +80,14 @@ class Cell:
         return self.status in ("measured", "fact", "partial")
 
     def estimate(
-        self, metric: Metric, exact: bool, rounding: float, place: str, replicated: bool = False
+        self, metric: Metric, exact: bool, place: str, replicated: bool = False
     ) -> Estimate:
         """What claims compare; nothing but a whole cell has a value.
 
         Its error is known without comparing seeds where it is exact, where all seeds stand on one
         of the metric's bounds, and where runs measured it. The stated spread of the verdict
-        (``seed_std``) is no part of it. ``replicated``: the scale names its samples as replicates.
+        (``seed_std``) is no part of it, nor is the rounding of a published number, which no claim
+        compares. ``replicated``: the scale names its samples as replicates.
         """
         if self.status == "partial":
             return Estimate(None, lacking=f"not every seed has a number for {place}")
@@ -94,18 +95,20 @@ class Cell:
             return Estimate(None, lacking=f"no number for {place}")
         by_seed = {value.seed: value.value for value in self.values}
         numbers = list(by_seed.values())
-        error, df = None, math.inf
+        error, df, sampling = None, math.inf, 0.0
         if exact:
             error = 0.0
         elif at_bound := numbers and saturated_spread(numbers, metric.bounds, self.n_samples):
             error, df = at_bound
         elif self.run_error:
             error = self.run_error / math.sqrt(len(numbers))
+        elif metric.share:
+            sampling = samples_of(metric, self.measured, self.n_samples, None, None).error or 0.0
         samples = Samples()
         if replicated and not exact:
             (kept,) = [v.by_sample for v in self.values] if len(self.values) == 1 else [None]
             samples = samples_of(metric, self.measured, self.n_samples, self.std, kept)
-        return Estimate(self.measured, error, df, by_seed, rounding, samples=samples)
+        return Estimate(self.measured, error, df, by_seed, sampling, samples=samples)
 
 
 def uncertainty(

@@ -45,13 +45,11 @@ def evaluate(
     exact_rows = {row.name for row in table.rows if row.exact}
 
     def measured(row: str, column: str, metric: str) -> Estimate:
-        published = table.published_number(row, column, metric)
-        rounding = published.rounding if published and table.metrics[metric].printed else 0.0
         place = f"{heads.row(row)} ({heads.column(column)}, {metric})"
         if (cell := places.get((row, column, metric))) is None:
             return Estimate(None, lacking=f"no number for {place}")
         exact = row in exact_rows or table.metrics[metric].exact
-        return cell.estimate(table.metrics[metric], exact, rounding, place, bool(replicates))
+        return cell.estimate(table.metrics[metric], exact, place, bool(replicates))
 
     results = []
     for claim in table.claims:
