@@ -3,34 +3,16 @@ import dataclasses
 import io
 import json
 import re
-import shutil
-import subprocess
 
 import pytest
-from rich.console import Console
 
-from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view
-from jumpbench.tables.judging.cells import Cell, Value
-from jumpbench.tables.language.spec import available, load
+from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.language.types import Heads, Metric
 from jumpbench.tables.views import console, layout
 from jumpbench.tables.views.layout import View, blocks, cell_text, number
 from jumpbench.tables.views.panels import panels
-from jumpbench.tables.views.render import runs_csv, to_csv, to_html, to_json, to_latex, to_markdown
+from jumpbench.tables.views.render import runs_csv, to_html, to_json, to_latex, to_markdown
 from jumpbench.tables.views.wording import counts, notes
-
-
-@pytest.fixture
-def filled(project):
-    table = load("toy/coins")
-    cells = [
-        Cell("fair", "small n", "mean", paper=0.5, measured=0.51234567, std=0.02, n_seeds=2,
-             n_samples=500, status="measured", verdict="match", perfect=0.0223,
-             values=[Value(0, 0.5, "toy/a"), Value(1, 0.52469134, "toy/b")]),
-        Cell("fair", "large n", "mean", paper=0.5, paper_std=0.1, status="failed", note="<b> & c"),
-        Cell("elsewhere", "small n", "mean", paper=0.1, status="cited", asked=False),
-    ]  # fmt: skip
-    return table, cells
 
 
 @pytest.mark.parametrize(
@@ -84,79 +66,6 @@ def test_every_format_has_every_number(filled):
     assert [(r["row"], r["seed"], r["value"], r["run"]) for r in tidy] == [
         ("fair", "0", "0.5", "toy/a"), ("fair", "1", "0.52469134", "toy/b")
     ]  # fmt: skip
-
-
-NASTY = ["SGDD [ours]", "[/x] a", "[red]b", "=1+1", "a | b", "<script>", "${x} & 50%"]
-
-
-@pytest.mark.parametrize("name", NASTY)
-def test_names_are_shown_and_not_obeyed(filled, capsys, name):
-    table, cells = filled
-    row = dataclasses.replace(table.rows[0], name=name)
-    metric = dataclasses.replace(table.metrics["mean"], unit="s")
-    table = dataclasses.replace(table, rows=(row,), title=name, metrics={"mean": metric})
-    cells = [dataclasses.replace(cells[0], row=name, note=name)]
-    view = view_of(table, cells)
-    console.print_table(view)
-    printed = capsys.readouterr().out
-    assert name in printed and "mean [s]" in printed
-    markdown = to_markdown(view)
-    line = next(x for x in markdown.splitlines() if "0.51±0.02" in x)
-    assert line.replace("\\|", "").count("|") == 3 and "<script" not in markdown
-    page = to_html(view, [])
-    assert page.count("<script") == 2 and page.count("</script") == 2  # the page's own
-    first = next(csv.DictReader(io.StringIO(to_csv([c.as_json() for c in cells]))))["row"]
-    assert not first.startswith("=") and name in first
-
-
-def test_control_characters_in_a_message_are_spelled(filled, capsys):
-    table, cells = filled
-    view = view_of(table, [dataclasses.replace(cells[1], note="\x1b[31mred\x1b]0;title\x07")])
-    console.print_table(view)
-    for text in (capsys.readouterr().out, to_markdown(view), to_html(view, [])):
-        assert "\x1b" not in text and "\x07" not in text and "\\x1b[31mred" in text
-
-
-BREAKS = ["\n", "\r", "\n\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029"]
-
-
-@pytest.mark.parametrize("end", BREAKS)
-def test_no_line_of_a_text_becomes_a_line_of_the_document(filled, capsys, end):
-    """In a comment of LaTeX, a heading or an item of Markdown a new line would be obeyed."""
-    table, cells = filled
-
-    def texts(end):
-        said = f"a{end}\\input{{/etc/passwd}}{end}# b"
-        scale = dataclasses.replace(
-            table.scales["paper"], note=said, heads=Heads({"fair": said}, {"small n": said})
-        )
-        other = dataclasses.replace(
-            table, id=f"toy/co{end}ins}}\\input{{x", title=said, about=said, reading=(said,),
-            scales={"paper": scale}, foreign=True, file=said,
-            rows=(dataclasses.replace(table.rows[0], note=said, not_target=said),),
-            metrics={"mean": dataclasses.replace(table.metrics["mean"], label=said, unit=said)},
-        )  # fmt: skip
-        claims = [{"id": "x", "text": said, "holds": True, "detail": said, "in_print": said}]
-        made = {"run_commits": [said], "hardware": [said], "outdated_runs": [said], "n_runs": 1}
-        view = view_of(
-            other, [dataclasses.replace(cells[0], paper=said, note=said)], claims=claims,
-            provenance=made, overrides=[said],
-        )  # fmt: skip
-        return to_latex(view), to_markdown(view)
-
-    for text, plain in zip(texts(end), texts(" "), strict=True):
-        assert len(text.splitlines()) == len(plain.splitlines()), text
-    latex = texts(end)[0]
-    obeyed = [line for line in latex.splitlines() if "\\input" in line and line[0] != "%"]
-    assert not obeyed and "\\label{tab:toy-co-ins-input-x-paper}" in latex
-
-
-def test_an_ascii_terminal_gets_ascii(filled, capsys, monkeypatch):
-    table, cells = filled
-    monkeypatch.setattr(Console, "encoding", property(lambda self: "ascii"))
-    console.print_table(view_of(table, cells))
-    text = capsys.readouterr().out
-    assert text.isascii() and "0.51+-0.02 =" in text
 
 
 def test_wide_blocks_are_split_to_fit(filled):
@@ -268,44 +177,6 @@ def test_the_best_numbers_of_a_column_are_marked_as_printed(filled, better):
     assert to_html(view, []).count(' best"') == len(best)
     (lone,) = blocks(view_of(table, column[:1]))
     assert not lone.rows[0][1][0].best
-
-
-def test_latex_has_metrics_as_groups_and_breaks_what_is_too_wide(filled):
-    table, cells = filled
-    metrics = {name: Metric(name, label=name, better="lower") for name in ("TV", "Hellinger")}
-    table = dataclasses.replace(table, metrics=metrics)
-    both = [dataclasses.replace(cells[0], metric=m, column=c) for m in metrics
-            for c in ("small n", "large n")]  # fmt: skip
-    text = to_latex(view_of(table, both))
-    assert r" & \multicolumn{2}{c}{TV $\downarrow$} & \multicolumn{2}{c}{Hellinger" in text
-    assert (
-        r"\cmidrule(lr){2-3}\cmidrule(lr){4-5}" in text and r"\caption{Toy (paper scale)." in text
-    )
-    assert text.count(r"\begin{table}") == 1
-    columns = tuple(
-        dataclasses.replace(table.columns[0], name=f"a long column {i}") for i in range(9)
-    )
-    table = dataclasses.replace(table, columns=columns)
-    wide = [dataclasses.replace(cells[0], metric="TV", column=c.name) for c in columns]
-    text = to_latex(view_of(table, wide))
-    assert text.count(r"\begin{table}") == text.count("(continued)") + 1 > 2
-    assert all(text.count(column.name) == 1 for column in columns)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
-def test_latex_of_every_record_compiles_without_overfull_boxes(tmp_path):
-    records = [(t, scale) for t in available() for scale in recorded_scales(t)]
-    texts = [to_latex(recorded_view(load(t), read_record(t, scale))) for t, scale in records]
-    assert len(texts) >= 10
-    head = r"\documentclass{article}\usepackage{booktabs,graphicx,amssymb}\begin{document}"
-    body = "\n\\clearpage\n".join(texts)  # a document of floats alone has no other place for them
-    (tmp_path / "all.tex").write_text("\n".join([head, body, r"\end{document}"]))
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
-    assert done.returncode == 0, done.stdout[-2000:]
-    log = (tmp_path / "all.log").read_text(errors="replace")
-    assert "Overfull" not in log and "Missing character" not in log and "too large" not in log
 
 
 def test_floors_of_unlike_numbers_of_samples_are_both_shown():
