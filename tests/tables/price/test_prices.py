@@ -144,7 +144,7 @@ def test_what_decides_most_claims_a_second_is_chosen_first():
 KINDS_OF_RUNS = {
     "blackout/mnist": {},  # convolutions
     "dasbs/table2": {},  # perceptrons
-    "dnfs/exact": {"method": {"refresh_every": 10}},  # attention, and a memory of paths
+    "dnfs/exact": {},  # attention, and a memory of paths
     "sgdd/table9": {},  # convolutions over images of one channel
     "symmetric_diffusers/table1": {},  # convolutions of one channel, and pooling
     "symmetric_diffusers/table3": {},  # attention and dropout

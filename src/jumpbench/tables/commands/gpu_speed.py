@@ -17,6 +17,7 @@ from jumpbench.tables.commands.gpu_agreement import batches_of, drawn_of, on_dev
 from jumpbench.tables.commands.gpu_looks import looks
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.price.long_loops import counted
+from jumpbench.tables.price.passes import Trace, periods
 from jumpbench.tables.price.stand_ins import no_other_runs
 
 STEPS = 10
@@ -78,25 +79,40 @@ def _share(run: Run, count: dict[str, Any], device: str, ceilings: Ceilings) -> 
 
 
 def seconds_of(config: dict[str, Any], device: str, half: bool) -> tuple[float, float]:
-    """(seconds of a step or batch, how many of them the run has): steps of a second training, as
-    the first one warms up, and the first batch of draws."""
+    """(seconds of a step or batch, how many of them the run has): a mean step of a second training,
+    as the first one warms up, and the first batch of draws."""
     with no_other_runs(), torch.autocast(device, torch.bfloat16, enabled=half):
         batches = batches_of(config)
         for steps in (2, STEPS):
             for stage, trace, batch in on_device(config, batches, device):
-                taken = 0
                 if stage == "fit":
-                    trace.begin()
-                    began = clock(device)
-                    while taken < steps:
-                        taken += trace.step(batch, taken)[1]
-                    seconds = (clock(device) - began) / taken
+                    seconds = _mean_step(trace, batch, device, steps)
                 else:
                     trace.method.on_test_start()
                     began = clock(device)
                     drawn_of(trace.method, batch)
                     return clock(device) - began, batches[stage][1]
     return seconds, float(STEPS)
+
+
+def _mean_step(trace: Trace, batch: Any, device: str, steps: int) -> float:
+    """Seconds of a step; what is done every so many steps only, such as a roll-out, is shared out,
+    as it is counted."""
+
+    def timed(number: int, calls: int) -> tuple[float, int]:
+        began = clock(device)
+        taken = sum(trace.step(batch, number)[1] for _ in range(calls))
+        return (clock(device) - began) / calls, taken // calls
+
+    trace.begin()
+    timed(0, 1)
+    plain, taken = timed(1, steps)
+    seconds = plain
+    for owner, name, period in list(periods(trace.method)):
+        setattr(owner, name, 1)
+        seconds += max(timed(0, 1)[0] - plain, 0.0) / period
+        setattr(owner, name, period)
+    return seconds / max(taken, 1)
 
 
 def clock(device: str) -> float:

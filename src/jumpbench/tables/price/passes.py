@@ -160,7 +160,7 @@ class Trace:
     def _means(self, places: list[int], batch: Any) -> tuple[list[Work], dict[str, float]]:
         """Mean work of a step at each of the places, and evaluations a step."""
         means: list[Work] = []
-        every, spent = list(_every(self.method)), {}
+        every, spent = list(periods(self.method)), {}
         for place in places:
             at = place - place % 100 if place > 300 else place
             events = []
@@ -221,7 +221,7 @@ class Trace:
         return memory(self.method, self.optimisers, needed, self.held)
 
 
-def _every(method: nn.Module) -> Iterator[tuple[Any, str, int]]:
+def periods(method: nn.Module) -> Iterator[tuple[Any, str, int]]:
     """Attributes that say after how many steps something is done again."""
     for module in method.modules():
         for name, value in list(vars(module).items()):
