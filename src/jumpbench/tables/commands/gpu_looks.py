@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
@@ -26,17 +25,18 @@ Look = Callable[[Run], dict[str, Any]]
 @contextlib.contextmanager
 def processes() -> Iterator[Executor | None]:
     """As many as half of the cores, at most :data:`MOST`; None, for this process, below two."""
-    count = min(MOST, machine()["cores"] // 2)
+    cores = machine()["cores"]
+    count = min(MOST, cores // 2)
     if count < 2:
         yield None
         return
     # Spawned, as CUDA does not work in a fork of a process that has used it.
-    with ProcessPoolExecutor(count, get_context("spawn"), _begin, (count,)) as pool:
+    with ProcessPoolExecutor(count, get_context("spawn"), _begin, (cores // count,)) as pool:
         yield pool
 
 
-def _begin(count: int) -> None:
-    torch.set_num_threads(max(1, (os.cpu_count() or 1) // count))
+def _begin(threads: int) -> None:
+    torch.set_num_threads(threads)
     use_tf32(False)
 
 
