@@ -6,6 +6,11 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
 from torch.nn.functional import dropout
 
+from jumpbench.methods.symmetric_diffusers.distributions.generalised_sampling import (
+    rows_by_argmax,
+    sample_rows,
+)
+from jumpbench.ops.binomial import binomial
 from jumpbench.tables.commands import gpu_check
 from jumpbench.tables.commands.gpu_agreement import batches_of, differences, outcome
 from jumpbench.tables.commands.gpu_alike import HostDraws, one_way
@@ -64,6 +69,27 @@ def test_attention_drops_nothing_as_every_device_would_drop_other_pairs():
         assert torch.equal(layer.self_attn(x, x, x, need_weights=False)[0], held)
     # Outside, half of the pairs go.
     assert not torch.equal(layer.self_attn(x, x, x, need_weights=False)[0], held)
+
+
+def test_draws_of_a_cpu_are_made_as_on_a_gpu():
+    """With one stream of random numbers the two ways to draw from one law give other draws."""
+    scores, counts = torch.randn(3, 12, 12), torch.full((500,), 9)
+    ways = {
+        "permutations": (
+            lambda g: sample_rows(scores, (3,), g),
+            lambda g: rows_by_argmax(scores, (3,), g),
+        ),
+        "counts": (
+            lambda g: binomial(counts, 0.3, g, largest=9),
+            lambda g: torch.binomial(counts.float(), torch.full((500,), 0.3), generator=g).long(),
+        ),
+    }
+    for name, (ours, of_a_gpu) in ways.items():
+        drawn = [way(torch.Generator().manual_seed(3)) for way in (ours, of_a_gpu)]
+        assert not torch.equal(*drawn), name
+        with one_way():
+            drawn = [way(torch.Generator().manual_seed(3)) for way in (ours, of_a_gpu)]
+        assert torch.equal(*drawn), name
 
 
 @pytest.mark.slow

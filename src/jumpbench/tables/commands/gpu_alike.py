@@ -12,8 +12,12 @@ from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
+from jumpbench.methods.symmetric_diffusers.distributions import generalised_sampling
+from jumpbench.ops import binomial
 from jumpbench.samplers.clusters import swendsen_wang
 from jumpbench.samplers.clusters.labels import labels_by_propagation
+
+_GPU = torch.device("cuda")
 
 
 class HostDraws(TorchDispatchMode):
@@ -47,21 +51,27 @@ class HostDraws(TorchDispatchMode):
 
 @contextlib.contextmanager
 def one_way() -> Iterator[None]:
-    """Inside, what differs between devices by design is alike: attention, whose kernels draw their
-    own dropout, drops nothing, and clusters have a GPU's labels."""
-    attention = functional.scaled_dot_product_attention
+    """Inside, what is done otherwise on a GPU is done so on a CPU too: labels of clusters, binomial
+    draws, and those of generalised Plackett-Luce laws. Attention, whose kernels draw their own
+    dropout, drops nothing."""
+    attention, blocks = functional.scaled_dot_product_attention, generalised_sampling.row_blocks
 
     @functools.wraps(attention)
     def whole(*args: Any, **kwargs: Any) -> Tensor:
         return attention(*args[:4], **kwargs | {"dropout_p": 0.0})
 
-    def labels(right: Tensor, down: Tensor) -> tuple[Tensor, int]:
-        return labels_by_propagation(right, down), right.numel()
-
-    with (
-        mock.patch.object(functional, "scaled_dot_product_attention", whole),
-        mock.patch.object(swendsen_wang, "cluster_labels", labels),
-    ):
+    instead: dict[tuple[Any, str], Any] = {
+        (functional, "scaled_dot_product_attention"): whole,
+        (swendsen_wang, "cluster_labels"): lambda right, down: (
+            labels_by_propagation(right, down), right.numel()
+        ),
+        (binomial, "_LARGEST_MEAN"): 0.0,
+        (generalised_sampling, "exponentials_are_plain"): lambda scores: False,
+        (generalised_sampling, "row_blocks"): lambda n, lists, device: blocks(n, lists, _GPU),
+    }  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        for (module, name), value in instead.items():
+            stack.enter_context(mock.patch.object(module, name, value))
         yield
 
 
