@@ -48,8 +48,9 @@ def test_figure5_and_table6_share_their_runs(scale):
         assert one.hash == other.hash
 
 
-TRAINED = [("table9", "SMC", "MSID"), ("figure6", "SGDD", "gamma=2")]
+TRAINED = [("figure6", "SGDD", "gamma=2")]
 STARTED = [
+    ("table9", "SMC", "MSID"),
     ("table6", "SGDD-1k", "Runtime"),
     ("figure3", "SGDD", "a 9"),
     ("figure4", "annealed", "k = 50"),

@@ -157,7 +157,7 @@ def test_a_run_starts_from_a_model_in_place_of_the_run_that_it_needs(started):
         assert torch.equal(value, expected[name].float()), name
 
 
-@pytest.mark.parametrize("table", ["figure3", "figure4", "figure5", "table6"])
+@pytest.mark.parametrize("table", ["figure3", "figure4", "figure5", "table6", "table9"])
 def test_figures_of_digits_start_from_the_prior_of_the_suite(table):
     grid = build(load(f"sgdd/{table}"), Selection("medium", seeds="1"))
     runs = [run for cell in grid for run in cell.runs]
