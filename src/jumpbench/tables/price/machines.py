@@ -17,9 +17,9 @@ UTILISATION = 0.3
 """Share of a GPU's peak that matrix products of the papers' sizes are taken to reach."""
 OF_BANDWIDTH = 0.6
 OPERATOR = 2e-5
-"""Seconds that a process takes to give a GPU one operator, while the GPU works on earlier ones: 10
-to 33 microseconds in trainings of small networks on an H200 (:mod:`jumpbench.tables.commands.
-gpu_speed`), most of them between 21 and 28."""
+"""Seconds that a process takes to give a GPU one operator, while the GPU works on earlier ones. In
+trainings of small networks beside an H200, ``jumpbench gpu`` measured 10 to 33 microseconds, mostly
+21 to 28."""
 GPUS = {  # TFLOP/s of dense products in float32 (torch's default, without TF32) and in a half
     # precision; TB/s; GiB
     "H200": (67, 989, 4.8, 141), "H100": (67, 989, 3.35, 80), "A100": (19.5, 312, 2.04, 80),
