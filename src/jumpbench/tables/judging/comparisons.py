@@ -36,10 +36,10 @@ class Estimate:
     ``by_seed`` are the values of single runs, whose mean it is. ``error`` is the standard error
     that is known without comparing seeds, with ``df`` degrees of freedom: 0 of an exact number,
     that of the runs' samples where they give one, None otherwise. ``sampling`` is the deviation
-    that the samples of a run alone give its number, where that is known: no smaller one between
-    seeds is believed. ``value`` is None where there is no whole number yet, and ``lacking`` says
-    why. ``samples`` is what is known of the spread over the replicates that its scale names;
-    nothing where it names none.
+    that the samples of a run alone give its number, where that is known: beside a constant, no
+    smaller one between seeds is believed. ``value`` is None where there is no whole number yet, and
+    ``lacking`` says why. ``samples`` is what is known of the spread over the replicates that its
+    scale names; nothing where it names none.
     """
 
     value: float | None
@@ -136,7 +136,9 @@ class Contrast:
         spread = stdev(sum(w * e.by_seed[seed] for w, e in uncertain) for seed in seeds)
         if spread <= ROUNDING * self.size:
             spread = 0.0
-        spread = max(spread, math.hypot(*(w * e.sampling for w, e in uncertain)))
+        if len(uncertain) == 1:  # two cells may have the same samples, whose error then cancels
+            ((weight, estimate),) = uncertain
+            spread = max(spread, abs(weight) * estimate.sampling)
         return (spread / math.sqrt(len(seeds)), len(seeds) - 1.0) if spread else None
 
     def t(self) -> float | None:
