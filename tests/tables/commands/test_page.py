@@ -36,8 +36,14 @@ def toy_page(project, monkeypatch):
 
 
 def contents(page: str) -> list[dict]:
+    """What each table of the page carries, its cells with their names."""
     found = re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
-    return [json.loads(text) for text in found]
+    read = [json.loads(text) for text in found]
+    for own in read:
+        own["cells"] = [
+            dict(zip(own["kinds"][kind], values, strict=True)) for kind, *values in own["cells"]
+        ]
+    return read
 
 
 def test_the_page_stands_alone_and_knows_where_numbers_come_from(project, toy_page):

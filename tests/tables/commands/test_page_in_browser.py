@@ -71,7 +71,7 @@ def test_the_page_in_a_browser(project, capsys):
             section.locator(".scales button").nth(0).click()
             table = section.locator("article.chosen table").first
             head = table.locator("thead th").nth(1)
-            values = "t => [...t.tBodies[0].rows].map(r => parseFloat(r.cells[1].dataset.value))"
+            values = "t => [...t.tBodies[0].rows].map(r => measured(r.cells[1]))"
             as_written = table.evaluate(values)
             head.locator("button").click()
             assert table.evaluate(values) == sorted(as_written)

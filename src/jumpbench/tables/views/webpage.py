@@ -161,7 +161,6 @@ def _block(block: Block, place: Mapping[int, int]) -> dict[str, Any]:
             "kind": marks.get(text.mark, text.status), "best": text.best, "mark": text.mark,
             "measured": text.measured, "paper": text.paper,
             "number": place.get(id(text.cell)),
-            "value": "" if text.cell is None else _short(text.cell.measured) or "",
         }  # fmt: skip
 
     return {
@@ -172,7 +171,8 @@ def _block(block: Block, place: Mapping[int, int]) -> dict[str, Any]:
 
 
 def _content(variant: Variant) -> Any:
-    """What a press on a number shows, as json that no name in it can end."""
+    """What a press on a number shows, as json that no name in it can end. The names of what is
+    said of a cell stand once, in ``kinds``: a cell is its kind and its values."""
     from markupsafe import Markup
 
     view = variant.view
@@ -180,8 +180,11 @@ def _content(variant: Variant) -> Any:
     number = {run: i for i, run in enumerate(names)}  # a run fills many cells: named once
     places = dict.fromkeys((cell.row, cell.column) for cell in inside(view) if cell.asked)
     place = {pair: i for i, pair in enumerate(places)}
+    cells = [_cell(view, cell, number, place) for cell in inside(view)]
+    kind = {names: i for i, names in enumerate(dict.fromkeys(map(tuple, cells)))}
     content = {
-        "cells": [_cell(view, cell, number, place) for cell in inside(view)],
+        "kinds": list(kind),
+        "cells": [[kind[tuple(cell)], *cell.values()] for cell in cells],
         "runs": [{"run": run, **_run(run)} for run in number],
         "places": [shlex.join([f"rows={row}", f"columns={column}"]) for row, column in place],
         "made_by": wording.made_by(view), "command": variant.command,

@@ -48,7 +48,8 @@ function sort(head) {
   const way = next[head.getAttribute("aria-sort") || "none"];
   all("th", table.tHead).forEach(th => th.removeAttribute("aria-sort"));
   if (way !== "none") head.setAttribute("aria-sort", way);
-  const value = row => row.cells[at].dataset.value ?? row.cells[at].textContent.trim();
+  const numbers = at && table.closest(".blocks");
+  const value = row => numbers ? measured(row.cells[at]) ?? "" : row.cells[at].textContent.trim();
   const compare = (a, b) => {
     const [x, y] = [value(a), value(b)], [p, q] = [parseFloat(x), parseFloat(y)];
     if (x === "" || y === "") return (x === "") - (y === "");  // what has no number stays below
@@ -159,7 +160,7 @@ function plot(article) {  // once: numbers over columns that count upwards, and 
     const bars = xs.length < 3 || !xs.every((x, i) => x > (i ? xs[i - 1] : -Infinity));
     if (bars && !("bars" in place.dataset)) return;
     const lines = [...table.tBodies[0].rows].map(row => ({row: row.cells[0].textContent.trim(), points: [...row.cells].slice(1)
-      .map((cell, i) => [i, parseFloat(cell.dataset.value), names[i], parseFloat(cell.querySelector("small")?.textContent.replace("paper", "")),
+      .map((cell, i) => [i, measured(cell) ?? NaN, names[i], parseFloat(cell.querySelector("small")?.textContent.replace("paper", "")),
         parseFloat(cell.querySelector(".n").textContent.split("±")[1])]).filter(p => isFinite(p[1]))})).filter(l => l.points.length > !bars);
     if (lines.length) chart(place, lines, "column", block.querySelector("h3").textContent, bars);
   });
@@ -169,8 +170,16 @@ function plot(article) {  // once: numbers over columns that count upwards, and 
     .map(r => ({row: r.dataset.row, points: JSON.parse(r.dataset.points)})), "step", name));
 }
 
-const content = article =>
-  article.content ||= JSON.parse(article.querySelector("script[type='application/json']").textContent);
+function content(article) {  // a cell comes as its kind, whose names stand once, and its values
+  if (!article.content) {
+    const read = JSON.parse(article.querySelector("script[type='application/json']").textContent);
+    const named = ([kind, ...values]) => Object.fromEntries(read.kinds[kind].map((name, i) => [name, values[i]]));
+    article.content = {...read, cells: read.cells.map(named)};
+  }
+  return article.content;
+}
+
+const measured = td => "cell" in td.dataset ? content(td.closest("article")).cells[td.dataset.cell].measured : undefined;
 
 function detail(td) {
   const article = td.closest("article"), {cells, runs, places, made_by, command} = content(article), cell = cells[td.dataset.cell];
