@@ -158,12 +158,16 @@ def test_a_table_that_the_paper_does_not_have_speaks_of_no_paper(filled, capsys)
 
 @pytest.mark.parametrize("better", ["lower", "higher", "none"])
 def test_the_best_numbers_of_a_column_are_marked_as_printed(filled, better):
-    """Ties at the printed digits are all best; partial cells and lone numbers never are."""
+    """Ties at the printed digits are all best; partial cells, lone numbers and references never
+    are."""
     table, cells = filled
     metric = dataclasses.replace(table.metrics["mean"], better=better)
-    rows = tuple(dataclasses.replace(table.rows[0], name=name) for name in "abcd")
+    rows = tuple(
+        dataclasses.replace(table.rows[0], name=name, reference=name == "e") for name in "abcde"
+    )
     table = dataclasses.replace(table, rows=rows, metrics={"mean": metric})
-    values = {"a": 0.504, "b": 0.501, "c": 0.9, "d": 0.1 if better == "lower" else 1.0}
+    beaten = 0.1 if better == "lower" else 1.0
+    values = {"a": 0.504, "b": 0.501, "c": 0.9, "d": beaten, "e": beaten}
     column = [
         dataclasses.replace(cells[0], row=name, measured=value, std=None, verdict=None,
                             status="partial" if name == "d" else "measured")

@@ -73,7 +73,8 @@ class Metric:
 @dataclass(frozen=True)
 class Row:
     """A method. ``ours``: not in the paper; ``cited``: shown, never measured; ``exact``: nothing
-    of it is trained or drawn, so its numbers have no error."""
+    of it is trained or drawn, so its numbers have no error; ``reference``: a yardstick, such as a
+    solver or exact draws, which is never called the best of a column."""
 
     name: Name
     overrides: Words = ()
@@ -81,6 +82,7 @@ class Row:
     ours: bool = False
     cited: bool = False
     exact: bool = False
+    reference: bool = False
     not_target: str | None = None  # why its published numbers are shown and not compared
     note: str | None = None
     columns: Mapping[str, Words] = field(default_factory=dict)  # overrides in single columns

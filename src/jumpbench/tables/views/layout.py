@@ -224,8 +224,9 @@ def blocks(view: View) -> list[Block]:
             [c.perfect for c in mine if c.column == name and c.perfect is not None]
             for name in columns
         ]
+        methods = [row.name for row in view.table.rows if not row.reference]
         best = {
-            c: best_rows([at[row, c] for row in rows if (row, c) in at], metric) for c in columns
+            c: best_rows([at[row, c] for row in methods if (row, c) in at], metric) for c in columns
         }
         result.append(
             Block(
