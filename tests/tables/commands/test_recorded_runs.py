@@ -108,6 +108,25 @@ def test_another_configuration_is_another_run(project, machine):
     assert sum(len(cell["values"]) for cell in record(project)["cells"]) == 2
 
 
+def test_a_record_loses_no_numbers(project, machine, capsys):
+    assert main([*TABLE, "rows=fair,biased", "seeds=[0]"]) == 0
+    assert main(RECORD) == 0
+    file = project / "reproduce/toy/results/coins.small.json"
+    before = file.read_bytes()
+    table = project / "reproduce/toy/coins.yaml"
+    table.write_text(table.read_text().replace("n_samples=4000", "n_samples=3000"))
+    machine("second")
+    assert main([*TABLE, "rows=fair", "seeds=[0]"]) == 0
+    capsys.readouterr()
+    assert main(RECORD) == 2 and file.read_bytes() == before
+    said = capsys.readouterr().err
+    assert "would be lost" in said and "biased, " in said and str(file) in said
+    assert "fair, " not in said  # which was made again
+    file.unlink()
+    assert main([*RECORD, "seeds=[0]"]) == 0
+    assert sum(len(cell["values"]) for cell in record(project)["cells"]) == 2
+
+
 def test_a_run_that_lacks_a_number_is_made_again(project, machine):
     assert main([*TABLE, "rows=fair", "columns=small n", "seeds=[0]"]) == 0
     assert main(RECORD) == 0

@@ -54,7 +54,8 @@ def record(table_id: str, selection: Selection) -> Path:
     beside the record, each at most 200 kB. A run that is older than the code of its method is told.
 
     Raises:
-        UserError: a part of a table, one changed by overrides, or no finished run of it.
+        UserError: a part of a table, one changed by overrides, no finished run of it, or a row and
+            column of the earlier record without a number.
     """
     if selection.rows or selection.columns:
         raise UserError("a table is recorded whole; leave out rows= and columns=")
@@ -66,10 +67,19 @@ def record(table_id: str, selection: Selection) -> Path:
     recorded = recorded_runs(table_id, selection.scale)
     seeds = recorded.seeds if recorded else ()
     files = TableFiles(TablePlan(load(table_id), selection, seeds), recorded)
-    if not any(cell.has_number for cell in files.cells()):
+    cells = files.cells()
+    if not any(cell.has_number for cell in cells):
         raise UserError(
             f"{table_id} has no finished run at scale {selection.scale}; make it first (with the "
             "same seeds=)"
+        )
+    if recorded and (lost := recorded.lost(cells)):
+        shown = "; ".join(f"{row}, {column}" for row, column in lost[:3])
+        raise UserError(
+            f"the record of {table_id} at scale {selection.scale} has numbers that would be lost, "
+            f"as their settings have changed since: {shown}{' ...' if lost[3:] else ''} "
+            f"({len(lost)} in all); make them again first, or delete "
+            f"{place_for_record(table_id, selection.scale)}"
         )
     view = files.write(final=True, anew=True)
     content = files.content(view.cells)

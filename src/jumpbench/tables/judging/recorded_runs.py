@@ -56,6 +56,14 @@ class RecordedRuns:
             for entry in grid
         ]
 
+    def lost(self, cells: Iterable[Cell]) -> list[tuple[str, str]]:
+        """Rows and columns with a number here that none of these cells of theirs has."""
+        cells = list(cells)
+        asked = {(cell.row, cell.column) for cell in cells}
+        kept = {(cell.row, cell.column) for cell in cells if cell.has_number}
+        ours = dict.fromkeys(place[:2] for place, cell in self._cells.items() if cell.values)
+        return [place for place in ours if place in asked - kept]
+
     def origins(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
         """Which code and machine made each of these runs, as ``provenance`` has it.
 
