@@ -103,16 +103,19 @@ def test_a_metric_on_its_bound_has_the_error_of_its_samples(table):
         assert evaluate(changed, cells, "paper")[0]["holds"] is expected
 
 
-def test_the_comparisons_of_a_claim_share_its_level(decide):
-    """t = 2.1 decides one comparison alone, and neither of two."""
+def test_a_claim_holds_part_by_part_and_fails_at_a_level_that_its_parts_share(decide):
+    """t = 2.1 decides one comparison alone; of two, both for the claim and neither against it."""
     values = {A: (0.5, 0.0), B: (0.71, 0.1), ("fair", "large n"): (0.5, 0.0),
               ("biased", "large n"): (0.71, 0.1)}  # fmt: skip
     one = {"best": {"row": "fair", "among": ["biased"], "column": "small n"}}
     two = {"best": {"row": "fair", "among": ["biased"]}}
-    assert decide(one, values)[0] is True
-    assert decide(two, values)[0] is None
+    assert decide(one, values)[0] is True and decide(two, values)[0] is True
     worse = {"best": {"row": "biased", "among": ["fair"]}}
-    assert decide(worse, values)[0] is None  # and neither does it fail
+    assert decide(worse, values)[0] is None
+    alone = {"best": {"row": "biased", "among": ["fair"], "column": "small n"}}
+    assert decide(alone, values)[0] is False
+    other = {"best": {**one["best"], "column": "large n"}}
+    assert decide({"any": [one, other]}, values)[0] is None  # alternatives share it too
 
 
 def test_missing_and_partial_cells_leave_a_claim_open(decide, table):

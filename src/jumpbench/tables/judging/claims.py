@@ -2,10 +2,11 @@
 
 Every check (:mod:`jumpbench.tables.language.checks`) comes down to contrasts of cells that the
 paper says are positive (:mod:`jumpbench.tables.judging.comparisons`). A contrast is decided if it
-differs from zero at the level of ``sigmas`` standard errors, which all contrasts of the claim share
-(Holm's procedure, Student's t); a tie, a number that is missing or partial, or a spread that is not
-measured leaves it open. A claim holds if all its contrasts are decided for it, fails if one is
-decided against it, and is open otherwise. It is judged at the scales alone that it names.
+differs from zero at the level of ``sigmas`` standard errors (Student's t); a tie, a number that is
+missing or partial, or a spread that is not measured leaves it open. A claim holds if all its
+contrasts are decided for it (an intersection-union test), fails if one is decided against it at a
+level that all share (Holm's procedure), and is open otherwise. It is judged at the scales alone
+that it names.
 
 Beside each claim stands whether it holds *in print*: in the paper's own numbers, by their signs.
 One that is not decided has a direction (:mod:`jumpbench.tables.judging.direction`), no verdict.
@@ -82,10 +83,7 @@ def unfit(table: Table, claim: Claim, scale: str) -> str:
 def decide(table: Table, tree: Tree, replicates: str = "") -> tuple[bool | None, str]:
     """Whether the claim holds, and the contrasts that decide it in words."""
     leaves = list(tree.leaves())
-    decided = holm([leaf.p_value() for leaf in leaves], two_sided_level(table.sigmas))
-    signs = {
-        id(leaf): (leaf.gap > 0) if yes else None for leaf, yes in zip(leaves, decided, strict=True)
-    }
+    signs = _signs(tree, two_sided_level(table.sigmas))
     holds = tree.fold(signs)
     if all(leaf.lacking for leaf in leaves):
         none = f"none of its {len(leaves)} comparisons has all its numbers"
@@ -104,6 +102,23 @@ def decide(table: Table, tree: Tree, replicates: str = "") -> tuple[bool | None,
     deciding = [_words(leaf) for leaf in leaves if signs[id(leaf)] is holds]
     share = f" in {len(deciding)} of {len(leaves)}" if len(leaves) > 1 else ""
     return holds, _listed(f"{word}{over}{share}", deciding)
+
+
+def _signs(tree: Tree, level: float) -> dict[int, bool | None]:
+    """Whether each leaf (by its id) is decided for the claim, against it, or not at all.
+
+    No verdict is wrong more often than ``level``. Against the claim one leaf is enough, so that all
+    share the level (Holm). A leaf that must hold has the whole level: a claim that needs several
+    is wrong only if the false one among them is, however many they are (Berger, 1982).
+    """
+    leaves = list(tree.leaves())
+    p_values = [leaf.p_value() for leaf in leaves]
+    needed = {id(leaf) for leaf in tree.needed()}
+    signs: dict[int, bool | None] = {}
+    for leaf, p, shared in zip(leaves, p_values, holm(p_values, level), strict=True):
+        alone = id(leaf) in needed and p is not None and p <= level and leaf.gap > 0
+        signs[id(leaf)] = leaf.gap > 0 if shared or alone else None
+    return signs
 
 
 def _words(leaf: Contrast) -> str:

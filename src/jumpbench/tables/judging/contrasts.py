@@ -28,6 +28,14 @@ class Tree:
             else:
                 yield part
 
+    def needed(self) -> Iterator[Contrast]:
+        """Leaves without which the whole cannot hold: those that are no alternative to others."""
+        for part in self.parts if self.joined == "all" or len(self.parts) == 1 else ():
+            if isinstance(part, Tree):
+                yield from part.needed()
+            else:
+                yield part
+
     def fold(self, signs: Mapping[int, bool | None]) -> bool | None:
         """True, False or open (None), from the sign of every leaf (by its id)."""
         states = [p.fold(signs) if isinstance(p, Tree) else signs[id(p)] for p in self.parts]
