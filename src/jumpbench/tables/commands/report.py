@@ -54,8 +54,8 @@ def record(table_id: str, selection: Selection) -> Path:
     beside the record, each at most 200 kB. A run that is older than the code of its method is told.
 
     Raises:
-        UserError: a part of a table, one changed by overrides, no finished run of it, or a row and
-            column of the earlier record without a number.
+        UserError: a part of a table, one changed by overrides, no finished run of it, or seeds of
+            the earlier record that would be lost.
     """
     if selection.rows or selection.columns:
         raise UserError("a table is recorded whole; leave out rows= and columns=")

@@ -57,12 +57,12 @@ class RecordedRuns:
         ]
 
     def lost(self, cells: Iterable[Cell]) -> list[tuple[str, str]]:
-        """Rows and columns with a number here that none of these cells of theirs has."""
-        cells = list(cells)
-        asked = {(cell.row, cell.column) for cell in cells}
-        kept = {(cell.row, cell.column) for cell in cells if cell.has_number}
-        ours = dict.fromkeys(place[:2] for place, cell in self._cells.items() if cell.values)
-        return [place for place in ours if place in asked - kept]
+        """Rows and columns that have more seeds here than among these cells of the table.
+
+        What the table no longer has is not counted.
+        """
+        now = _seeds(cells)
+        return [place for place, n in _seeds(self._cells.values()).items() if n > now.get(place, n)]
 
     def origins(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
         """Which code and machine made each of these runs, as ``provenance`` has it.
@@ -99,6 +99,15 @@ class RecordedRuns:
         row needs."""
         listed = self.provenance.get("seconds") or ()
         return [dict(one) for one in listed if (one["row"], one["column"]) in places]
+
+
+def _seeds(cells: Iterable[Cell]) -> dict[tuple[str, str], int]:
+    """How many seeds the metrics of each row and column have at most."""
+    counts: dict[tuple[str, str], int] = {}
+    for cell in cells:
+        place = cell.row, cell.column
+        counts[place] = max(counts.get(place, 0), len(cell.values))
+    return counts
 
 
 def _commits(versions: Iterable[str]) -> list[str]:
