@@ -34,3 +34,22 @@ def test_the_numbers_of_single_images_have_the_metrics_for_means():
 
 def _std(name):
     return name.replace("psnr", "psnr_std") if "@" in name else f"{name}_std"
+
+
+class FirstTwoBits(torch.nn.Module):
+    """The class is the number that the first two bits spell."""
+
+    def forward(self, x):
+        return torch.nn.functional.one_hot(2 * x[:, 0] + x[:, 1], 4).float()
+
+
+@pytest.mark.parametrize(("classes", "share"), [([0, 1, 1, 3, 1], 40), ([2] * 5, 0)])
+def test_share_of_other_classes_than_the_commonest(classes, share):
+    samples = torch.tensor([[k // 2, k % 2, 1, 0] for k in classes])
+    evaluations = [make(FirstTwoBits()) for make in (BinaryImageEvaluation, SingleImageEvaluation)]
+    for evaluation in evaluations:
+        kept = evaluation.keep({"states": samples})
+        evaluation.update(Draws(samples), kept)
+    plain, single = (evaluation.results() for evaluation in evaluations)
+    assert single.pop("other_classes") == pytest.approx(share)
+    assert single == plain  # no other number changes

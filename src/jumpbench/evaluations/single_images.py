@@ -13,8 +13,16 @@ class SingleImageEvaluation(BinaryImageEvaluation):
 
     The artifact ``by_sample`` has one number an image, in the order of the data: ``psnr``, where
     the draws have a ``path`` ``psnr@k`` of x after iteration k, and the extras. The run writes it
-    into ``metrics.json``.
+    into ``metrics.json``. With a classifier there is one more result, ``other_classes``: percent of
+    all samples that are not of the commonest class.
     """
+
+    def results(self) -> dict[str, float]:
+        values = super().results()
+        if self.labels is not None:
+            commonest = int(self.labels.unique(return_counts=True)[1].max())
+            values["other_classes"] = 100 * (1 - commonest / len(self.labels))
+        return values
 
     def artifacts(self) -> dict[str, Any]:
         samples, truth = torch.cat(self.samples), torch.cat(self.truth)
