@@ -8,6 +8,7 @@ out. One test batch stands for all of them. What judges the samples is not count
 
 import functools
 import json
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -46,7 +47,7 @@ def count(config: dict[str, Any], seconds: float = SECONDS) -> Count:
         TooLong: a test batch or a training step has more operators than can be traced in the time.
         Exception: whatever a method raises that cannot go on without values.
     """
-    with no_other_runs():
+    with no_other_runs(), warnings.catch_warnings(action="ignore"):  # those are for its log
         data, method, trainer = prepared(config)
         batches = {stage: batch_of(data, trainer, stage) for stage in config["stages"]}
         for stage in config["stages"]:
