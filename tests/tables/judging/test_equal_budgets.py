@@ -22,7 +22,7 @@ def budget(config):
     """(steps, batch) of a training, None where nothing is trained.
 
     DASBS trains controller and corrector in turn, without memory the controller alone: there the
-    controller's steps count.
+    controller's steps count. Of the GFlowNet each step counts twice, as log Z has an optimiser.
     """
     if "fit" not in (config.get("stages") or ()):
         return None
@@ -31,6 +31,8 @@ def budget(config):
         usual = inspect.signature(Matcher).parameters["steps"].default
         controller, corrector = (method[k].get("steps", usual) for k in ("controller", "corrector"))
         steps = steps * controller // (controller + corrector)
+    if method["_target_"].endswith("gflownet.TrajectoryBalance"):
+        steps //= 2
     return steps, config["data"].get("train_batch_size")
 
 
