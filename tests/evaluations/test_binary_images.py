@@ -8,6 +8,7 @@ from jumpbench.evaluations.binary_images import BinaryImageEvaluation
 from jumpbench.metrics.images import psnr
 from jumpbench.networks.digit_classifier import DigitClassifier
 from jumpbench.samplers.draws import Draws
+from support import FirstBits
 
 
 def test_psnr_of_wrong_pixels():
@@ -17,13 +18,6 @@ def test_psnr_of_wrong_pixels():
     for row, wrong in enumerate((0, 1, 10, 100)):
         image[row, :wrong] = 1
     assert psnr(image, truth).tolist() == pytest.approx([80, 30.103, 20.103, 10.103], abs=1e-2)
-
-
-class FirstBits(torch.nn.Module):
-    """The class is the number that the first two bits spell."""
-
-    def forward(self, x):
-        return torch.nn.functional.one_hot(2 * x[:, 0] + x[:, 1], 4).float()
 
 
 def test_results():

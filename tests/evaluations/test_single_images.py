@@ -7,6 +7,7 @@ from jumpbench.evaluations.binary_images import BinaryImageEvaluation
 from jumpbench.evaluations.single_images import SingleImageEvaluation
 from jumpbench.metrics.images import psnr
 from jumpbench.samplers.draws import Draws
+from support import FirstBits
 
 
 def test_the_numbers_of_single_images_have_the_metrics_for_means():
@@ -36,17 +37,10 @@ def _std(name):
     return name.replace("psnr", "psnr_std") if "@" in name else f"{name}_std"
 
 
-class FirstTwoBits(torch.nn.Module):
-    """The class is the number that the first two bits spell."""
-
-    def forward(self, x):
-        return torch.nn.functional.one_hot(2 * x[:, 0] + x[:, 1], 4).float()
-
-
 @pytest.mark.parametrize(("classes", "share"), [([0, 1, 1, 3, 1], 40), ([2] * 5, 0)])
 def test_share_of_other_classes_than_the_commonest(classes, share):
     samples = torch.tensor([[k // 2, k % 2, 1, 0] for k in classes])
-    evaluations = [make(FirstTwoBits()) for make in (BinaryImageEvaluation, SingleImageEvaluation)]
+    evaluations = [make(FirstBits()) for make in (BinaryImageEvaluation, SingleImageEvaluation)]
     for evaluation in evaluations:
         kept = evaluation.keep({"states": samples})
         evaluation.update(Draws(samples), kept)

@@ -166,6 +166,27 @@ def test_a_u_has_an_inner_column_that_is_better_than_both_ends(better, decide, t
     assert decided(0.5, 0.4, 0.29, 0.3) is None
 
 
+def test_the_same_column_is_best_in_every_row(decide, table):
+    names = ["first", "second", "third"]
+    columns = tuple(dataclasses.replace(table.columns[0], name=name) for name in names)
+    table = dataclasses.replace(table, columns=columns)
+    check = {"same_best": {"rows": ["fair", "biased"], "metric": "mean"}}
+    sign = 1 if table.metrics["mean"].better == "lower" else -1
+
+    def decided(fair, biased):
+        rows = {"fair": fair, "biased": biased}
+        cells = {
+            (row, name): (0.5 + sign * value, 0.01)
+            for row, values in rows.items()
+            for name, value in zip(names, values, strict=True)
+        }
+        return decide(check, cells, table)[0]
+
+    assert decided((0.3, 0.1, 0.2), (0.4, 0.0, 0.2)) is True
+    assert decided((0.3, 0.1, 0.2), (0.2, 0.3, 0.0)) is False
+    assert decided((0.3, 0.1, 0.2), (0.4, 0.1, 0.101)) is None
+
+
 def test_the_error_of_a_ratio_is_scaled_by_its_factor(decide):
     check = {"compare": {"left": LEFT, "op": "<", "factor": 0.1, "right": RIGHT}}
     holds, detail = decide(check, {A: (0.5, 0.0), B: (6.3, 0.5)})

@@ -125,6 +125,18 @@ class _Builder:
                 for c in inner
             ))  # fmt: skip
 
+    def _same_best(self, at: Any) -> Iterator[Tree]:
+        columns = self._columns(at)
+        for metric in dict.fromkeys(metric for metric, _ in self._places(at)):
+            sign = 1.0 if self.table.metrics[metric].better == "lower" else -1.0
+            yield Tree("any", tuple(
+                Tree("all", tuple(
+                    self._along(row, metric, best, other, sign)
+                    for row, other in itertools.product(at.rows, columns) if other != best
+                ))
+                for best in columns
+            ))  # fmt: skip
+
     def _along(self, row: str, metric: str, first: str, second: str, sign: float) -> Contrast:
         """From one column of a row to another the number rises (sign 1) or falls (-1)."""
         a, b = self.source(row, first, metric), self.source(row, second, metric)

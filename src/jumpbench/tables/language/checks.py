@@ -9,6 +9,7 @@ that has a better direction, and at every column.
     trend: {rows, metric, columns, direction}
                                       each step from column to column rises (increasing) or falls
     u_shaped: {rows, at}              some column between the first and the last is better than both
+    same_best: {rows, at}             one of the columns is better than all others, in every row
     falls_behind: {row, behind, metric, columns}
                                       the row's disadvantage grows along the columns: the slope of
                                       a line through it is positive
@@ -90,6 +91,11 @@ class UShaped(_Looking):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SameBest(_Looking):
+    rows: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True, kw_only=True)
 class FallsBehind(_Looking):
     row: str
     behind: str
@@ -123,6 +129,7 @@ class Check:
     order: Order | None = None
     trend: Trend | None = None
     u_shaped: UShaped | None = None
+    same_best: SameBest | None = None
     falls_behind: FallsBehind | None = None
     compare: Compare | None = None
     within: Within | None = None

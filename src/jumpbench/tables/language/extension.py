@@ -123,7 +123,7 @@ class _Extension:
         for kind, at in check.items():
             if kind in ("all", "any"):
                 said[kind] = tuple(map(self._said, at))
-            elif kind in ("best", "order", "trend", "u_shaped", "falls_behind"):
+            elif kind in ("best", "order", "trend", "u_shaped", "same_best", "falls_behind"):
                 said[kind] = dict(at)
                 if not {"metric", "metrics"} & set(at):
                     said[kind]["metrics"] = directed

@@ -130,6 +130,7 @@ class _Checks:
         rows = {
             "best": lambda: (at.row, *at.among), "order": lambda: at.rows,
             "trend": lambda: at.rows, "u_shaped": lambda: at.rows,
+            "same_best": lambda: at.rows,
             "falls_behind": lambda: (at.row, at.behind),
         }[kind]()  # fmt: skip
         self.refer("row", rows)
@@ -137,7 +138,7 @@ class _Checks:
         self.refer("column", at.named_columns)
         if kind in ("trend", "falls_behind") and not at.named_metrics:
             raise self.wrong(f"'{kind}' lacks 'metric'")
-        needed = {"trend": 2, "falls_behind": 2, "u_shaped": 3}.get(kind, 1)
+        needed = {"trend": 2, "falls_behind": 2, "same_best": 2, "u_shaped": 3}.get(kind, 1)
         if len(at.named_columns or self.names.known["column"]) < needed:
             raise self.wrong(f"'{kind}' needs {'two' if needed == 2 else 'three'} columns")
         if kind != "trend":

@@ -47,7 +47,7 @@ def count(config: dict[str, Any], seconds: float = SECONDS) -> Count:
         TooLong: a test batch or a training step has more operators than can be traced in the time.
         Exception: whatever a method raises that cannot go on without values.
     """
-    with no_other_runs(), warnings.catch_warnings(action="ignore"):  # those are for its log
+    with no_other_runs(), warnings.catch_warnings(action="ignore"):  # for the run's log
         data, method, trainer = prepared(config)
         batches = {stage: batch_of(data, trainer, stage) for stage in config["stages"]}
         for stage in config["stages"]:
