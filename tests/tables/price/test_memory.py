@@ -3,20 +3,30 @@
 import pytest
 from torch.profiler import ProfilerActivity, profile
 
+from jumpbench.errors import UserError
 from jumpbench.tables.commands.run_seconds import Estimate, memory_line
 from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
 from jumpbench.tables.price.kept import taken_gb
+from jumpbench.tables.price.long_loops import counted
 from jumpbench.tables.price.memory import GIB, held_by
 from jumpbench.tables.price.passes import count
 from jumpbench.tables.price.stand_ins import Trainer, fill_in
+from jumpbench.tables.runs.execute import execute
+from jumpbench.tables.runs.store import read_metrics
 from support import needs_data
 
 TRAININGS = {
     "permutation_transformer": (
         "symmetric_diffusers/fixed_permutation", "data.length=6", "data.train_batch_size=64",
         "method.optimizer.fused=false",
+    ),
+    "transpositions_of_whole_trajectories": (
+        "symmetric_diffusers/sort", "scale=symmetric_diffusers/scalars/small", "data.length=9",
+        "reverse=symmetric_diffusers/it", "decoding=symmetric_diffusers/greedy",
+        "method.shuffle._target_=jumpbench.processes.shuffles.RandomTransposition",
+        "method.transitions.count=3", "method.schedule=${every_step:15}",
     ),
     "digit_classifier": ("sgdd/mnist_classifier", "data.side=16"),
 }  # fmt: skip
@@ -61,13 +71,26 @@ def allocated(config):
 def test_counted_memory_is_what_torch_allocates(training):
     """Weights to the byte; gradients, states and activations within a factor of two."""
     experiment, *overrides = training
-    config = plan_run(experiment, overrides).placed()
+    config = plan_run(experiment, expanded(overrides)).placed()
     config["trainer"]["max_steps"], config["stages"] = 10, ["fit"]
-    counted = count(config).memory
+    found = count(config).memory
     weights, beside = allocated(config)
-    assert counted.pop("weights") == pytest.approx(weights, rel=1e-6)
-    assert counted["optimiser"] == pytest.approx(2 * counted["gradients"], rel=1e-3)  # Adam's
-    assert 0.5 < sum(counted.values()) / beside < 2
+    assert found.pop("weights") == pytest.approx(weights, rel=1e-6)
+    assert found["optimiser"] == pytest.approx(2 * found["gradients"], rel=1e-3)  # Adam's
+    assert 0.5 < sum(found.values()) / beside < 2
+
+
+def test_a_run_that_counts_trains_nothing(tmp_path):
+    experiment, *overrides = TRAININGS["permutation_transformer"]
+    config = plan_run(experiment, [*overrides, "stages=[count]"]).placed()
+    execute(tmp_path, config)
+    metrics = read_metrics(tmp_path)["metrics"]
+    parts = counted(config | {"stages": ["fit"]}).memory
+    assert metrics["counted/memory_gib"] == pytest.approx(sum(parts.values()))
+    assert metrics["counted/weights_gib"] == parts["weights"] and "run/steps" not in metrics
+    config["trainer"]["precision"] = "bf16-mixed"
+    with pytest.raises(UserError, match="counts float32, not bf16-mixed"):
+        execute(tmp_path / "halves", config)
 
 
 def test_roll_outs_that_a_method_keeps_are_counted():

@@ -43,6 +43,7 @@ REFUSALS = {
         "{name: bad, overrides: [method.bias=0.1]}", ["trainer.devices=two"], "trainer.devices=two",
     ),
     "stages": ("{name: bad, overrides: ['stages=[play]']}", [], "give some of [fit, test]"),
+    "count and more": ("{name: bad, overrides: ['stages=[count,test]']}", [], "or [count]"),
 }  # fmt: skip
 
 

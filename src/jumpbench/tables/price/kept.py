@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.files import write_atomic
@@ -73,10 +73,29 @@ def taken_gb(counted: float) -> float:
     return 4 / 3 * counted + 1.0
 
 
+def training_memory(config: dict[str, Any]) -> dict[str, float]:
+    """The results of a run with ``stages=[count]``: GiB that one training step of its method holds
+    at most, ``counted/memory_gib``, and its parts (:func:`~jumpbench.tables.price.memory.memory`).
+
+    Raises:
+        UserError: a precision in which tensors have other sizes than are counted.
+    """
+    from jumpbench.tables.price.long_loops import counted
+
+    if (precision := str(config["trainer"].get("precision") or "32-true")) != "32-true":
+        raise UserError(f"stages=[count] counts float32, not {precision}: trainer.precision=32-true")
+    parts = counted(config | {"stages": ["fit"]}).memory
+    found = {f"counted/{name}_gib": taken for name, taken in parts.items()}
+    return found | {"counted/memory_gib": sum(parts.values())}
+
+
 def _counted(run: Run) -> tuple[Price, bool]:
     """(the price, whether it stays that while the code does)."""
     from jumpbench.tables.price.long_loops import counted
+    from jumpbench.tables.price.operators import Work
 
+    if run.config["stages"] == ["count"]:
+        return Price(asdict(Work())), True
     try:
         return Price(**asdict(counted(run.placed()))), True
     except DataMissing:

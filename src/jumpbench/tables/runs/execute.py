@@ -86,9 +86,10 @@ class _RunJob:
         note_code()
         keep_freed_memory()
         forget_peak()
-        stages = {"fit": self.fit, "test": self.test}
-        if not self.config["stages"] or set(self.config["stages"]) - set(stages):
-            raise UserError(f"stages={self.config['stages']}: give some of [fit, test]")
+        stages = {"fit": self.fit, "test": self.test, "count": self.count}
+        asked = self.config["stages"]
+        if not asked or set(asked) - set(stages) or ("count" in asked and len(asked) > 1):
+            raise UserError(f"stages={asked}: give some of [fit, test], or [count]")
         with Interrupts() as interrupts:
             self.build(interrupts)
             try:
@@ -202,6 +203,12 @@ class _RunJob:
                 "values that are not finite"
             )
         self.metrics |= results
+
+    def count(self) -> None:
+        """What its training would hold in memory; nothing is trained."""
+        from jumpbench.tables.price.kept import training_memory
+
+        self.metrics |= training_memory(self.config)
 
     def finish(self, started: Started) -> None:
         """Write what the run leaves behind; ``metrics.json`` last."""
