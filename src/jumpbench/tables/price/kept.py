@@ -83,7 +83,7 @@ def training_memory(config: dict[str, Any]) -> dict[str, float]:
     from jumpbench.tables.price.long_loops import counted
 
     if (precision := str(config["trainer"].get("precision") or "32-true")) != "32-true":
-        raise UserError(f"stages=[count] counts float32, not {precision}: trainer.precision=32-true")
+        raise UserError(f"stages=[count] counts float32, not {precision}; give 32-true")
     parts = counted(config | {"stages": ["fit"]}).memory
     found = {f"counted/{name}_gib": taken for name, taken in parts.items()}
     return found | {"counted/memory_gib": sum(parts.values())}
