@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from jumpbench.errors import UserError
-from jumpbench.processes.observation_times import FisherTimes, ObservationTimes
+from jumpbench.processes.observation_times import FisherTimes, ObservationTimes, UniformTimes
 
 GRID = FisherTimes(1000, 15.0)
 
@@ -78,3 +78,12 @@ def test_coarser_steps_compose():
 def test_bad_grids_are_refused(make, words):
     with pytest.raises(UserError, match=words):
         make()
+
+
+def test_uniform_times():
+    grid = UniformTimes(5, 2.0)
+    assert grid.times.tolist() == pytest.approx([0, 0.4, 0.8, 1.2, 1.6, 2.0])
+    assert torch.allclose(grid.survival, torch.exp(-grid.times))
+    for steps, last in ((0, 1.0), (3, 0.0), (3, -1.0)):
+        with pytest.raises(UserError):
+            UniformTimes(steps, last)

@@ -11,7 +11,7 @@ __getattr__, __all__ = lazy_names(
         "death": "PureDeath",
         "finite": "FiniteProcess",
         "masked": "MaskedProcess",
-        "observation_times": "FisherTimes ObservationTimes",
+        "observation_times": "FisherTimes ObservationTimes UniformTimes",
         "process": "Process",
         "schedules": "Constant Geometric LogLinear ModifiedLogLinear Schedule",
         "score_entropy": "denoising_score_entropy",

@@ -89,3 +89,21 @@ class FisherTimes(ObservationTimes):
         logit = top - 2 * top * index / (steps - 1)
         times = torch.where(index == steps - 1, end, softplus(-logit))
         self._set(times, torch.sigmoid(logit), torch.sigmoid(-logit))
+
+
+class UniformTimes(ObservationTimes):
+    """t_k = k t_T / T, which Blackout's Appendix E compares with the times of the Fisher
+    information.
+
+    Args:
+        steps: T >= 1.
+        last: t_T.
+
+    Raises:
+        UserError: no time, or a last time that is not above 0.
+    """
+
+    def __init__(self, steps: int = 1000, last: float = 15.0) -> None:
+        if steps < 1:
+            raise UserError(f"steps={steps}: use at least one observation time")
+        super().__init__(torch.arange(1, steps + 1, dtype=torch.float64) * (last / steps))

@@ -58,7 +58,8 @@ def evaluate(
         if claim.check is not None:
             detail = not_judged or unfit(table, claim, scale)
             if not detail:
-                holds, detail = decide(table, contrasts(table, claim, measured, heads), replicates)
+                tree = contrasts(table, claim, measured, heads)
+                holds, detail = decide(table, tree, replicates, claim.looks)
             if holds is None and not not_judged and scale != "smoke":
                 points = direction(contrasts(table, claim, measured, heads))
         results.append(
@@ -80,10 +81,16 @@ def unfit(table: Table, claim: Claim, scale: str) -> str:
     return f"can be decided at {where}, not at {scale}"
 
 
-def decide(table: Table, tree: Tree, replicates: str = "") -> tuple[bool | None, str]:
-    """Whether the claim holds, and the contrasts that decide it in words."""
+def decide(
+    table: Table, tree: Tree, replicates: str = "", looks: int = 1
+) -> tuple[bool | None, str]:
+    """Whether the claim holds, and the contrasts that decide it in words.
+
+    Args:
+        looks: verdicts that were sought while seeds were added; they share the level (Bonferroni).
+    """
     leaves = list(tree.leaves())
-    signs = _signs(tree, two_sided_level(table.sigmas))
+    signs = _signs(tree, two_sided_level(table.sigmas) / looks)
     holds = tree.fold(signs)
     if all(leaf.lacking for leaf in leaves):
         none = f"none of its {len(leaves)} comparisons has all its numbers"

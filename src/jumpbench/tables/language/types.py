@@ -183,7 +183,8 @@ class Claim:
 
     ``scales``: those that can decide it, each with the reason why it can. Without the key those
     that have the paper's setting, and those that say ``decides`` (a setting of our own). ``ours``:
-    the paper, whose table it is, does not say it.
+    the paper, whose table it is, does not say it. ``looks``: how often it was judged while seeds
+    were added; its level is divided by that, so that looking again does not make it hold.
     """
 
     id: Name
@@ -192,6 +193,7 @@ class Claim:
     reason: str | None = None
     scales: Mapping[ScaleName, Name] = field(default_factory=dict)
     ours: bool = False
+    looks: Annotated[int, Field(ge=1, le=100)] = 1
 
     __pydantic_config__ = STRICT
 
