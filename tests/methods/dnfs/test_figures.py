@@ -1,11 +1,12 @@
 """Figures of DNFS: what is drawn, and nothing where there are no samples."""
 
 import matplotlib.pyplot as plt
+import pytest
 import torch
 from matplotlib.patches import Rectangle
 
 from jumpbench.data.ising_samples import lattice_couplings
-from jumpbench.methods.dnfs.figures import couplings, energies, estimators, trajectories
+from jumpbench.methods.dnfs.figures import _bins, couplings, energies, estimators, trajectories
 from support import OwnHeads
 
 
@@ -31,8 +32,20 @@ def test_couplings_stand_beside_the_truth():
     plt.close("all")
 
 
+def test_the_levels_of_a_lattice_lie_inside_their_bins():
+    """Equal bins, narrower than the levels are apart, would leave some empty."""
+    levels = torch.arange(-3.0, 12.0, 0.8)
+    edges = torch.tensor(_bins(levels.repeat(5) + 1e-6 * torch.randn(5 * len(levels))))
+    counts = torch.histogram(levels, edges.float()).hist
+    assert (counts == 1).all() and edges.diff().tolist() == pytest.approx(
+        [0.8] * len(levels), abs=1e-4
+    )
+    for size in (1000, 100_000):  # no levels, however dense
+        assert len(_bins(torch.randn(size))) == 41
+
+
 def test_energies_share_their_bins():
-    table = Filled(a={"log_prob": torch.linspace(0, 1, 50)}, b={"log_prob": torch.full((9,), 3.0)})
+    table = Filled(a={"log_prob": torch.linspace(0, 1, 500)}, b={"log_prob": torch.full((9,), 3.0)})
     (axis,) = energies(table, reference="b").axes
     assert [text.get_text() for text in axis.get_legend().get_texts()] == ["a", "b"]
     # a fills a third of the range, b its last bin; both have area one

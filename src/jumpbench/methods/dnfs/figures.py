@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from jumpbench.data.ising_samples import lattice_couplings
 from jumpbench.methods.dnfs.trajectories import WAYS
@@ -136,6 +137,20 @@ def couplings(table: Any, row: str, column: str) -> Any:
     return figure
 
 
+def _bins(values: Tensor, most: int = 41) -> list[float]:
+    """Edges of bins: between the values where these are few, as on a lattice; else equal ones."""
+    every = values.double().unique()
+    apart = every.diff() > 1e-4 * (every[-1] - every[0])  # more than rounding
+    levels = torch.cat([every[:1], every[1:][apart]])
+    last = torch.cat([every[:-1][apart], every[-1:]])  # of those that rounding parts
+    few = 2 <= len(levels) <= 4 * most
+    if not few or (last - levels).max() > 0.1 * levels.diff().min():
+        return torch.linspace(float(every[0]), float(every[-1]) + 1e-6, most).tolist()
+    half = float(levels.diff().min()) / 2
+    inner = (levels[1:] + levels[:-1]) / 2
+    return [float(levels[0]) - half, *inner.tolist(), float(levels[-1]) + half]
+
+
 def energies(table: Any, rows: list[str] | None = None, reference: str | None = None) -> Any:
     """Histograms of log rho of every row's samples, unweighted, a panel a column (Figs. 5, 13).
 
@@ -161,7 +176,7 @@ def energies(table: Any, rows: list[str] | None = None, reference: str | None = 
     )
     for axis, (column, by_row) in zip(axes[0], samples.items(), strict=True):
         every = torch.cat(list(by_row.values()))
-        bins = torch.linspace(float(every.min()), float(every.max()) + 1e-6, 41).tolist()
+        bins = _bins(every)
         for row, values in by_row.items():
             filled = row == reference
             look = {"color": "lightgrey"} if filled else {"histtype": "step", "lw": 1.3}
