@@ -17,7 +17,7 @@ FLOORS = {
     **dict.fromkeys(("data", "evaluations", "methods"), 2),
 }
 SUITE = 3  # and whatever is not listed
-ROOMS = ("language", "planning", "runs", "price", "launchers", "judging", "views", "commands")
+ROOMS = ("language", "planning", "price", "runs", "launchers", "judging", "views", "commands")
 SHARED = {"common", "unnormalised"}  # of the methods; every other folder there is a paper
 SUITE_ONLY = {"hydra", "omegaconf", "wandb", "submitit", "ray"}
 

@@ -1,10 +1,12 @@
-"""The reproduction engine, seven rooms; each uses only those before it.
+"""The reproduction engine, eight rooms; each uses only those before it.
 
 ``language``
     Table files: their keys, types, checks and inheritance.
 ``planning``
     From a table file and a scale to runs and their identity. The gate that judges what a
     configuration may call. ``planning.fast`` holds what is there for speed alone.
+``price``
+    What a run takes in operations, seconds and memory, counted before it is made.
 ``runs``
     The life of one run: its folder, training, checkpoints, stops and provenance.
 ``launchers``

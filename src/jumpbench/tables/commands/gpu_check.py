@@ -31,7 +31,8 @@ from jumpbench.tables.language.spec import load
 from jumpbench.tables.launchers import launcher
 from jumpbench.tables.planning.grid import Selection, build, unique_runs
 from jumpbench.tables.planning.run import Run
-from jumpbench.tables.runs.provenance import code_version, machine, now, versions
+from jumpbench.tables.price.hardware import machine
+from jumpbench.tables.runs.provenance import code_version, now, versions
 from jumpbench.tables.runs.store import write_json
 
 SECONDS = 240.0

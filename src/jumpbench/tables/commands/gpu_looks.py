@@ -13,7 +13,7 @@ import torch
 
 from jumpbench.ops.precision import use_tf32
 from jumpbench.tables.planning.run import Run
-from jumpbench.tables.runs.provenance import machine
+from jumpbench.tables.price.hardware import machine
 
 MOST = 8
 """Processes; each takes about half a GiB of the GPU's memory, beside what it looks at."""

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import cache_folder
-from jumpbench.tables.runs.provenance import machine
+from jumpbench.tables.price.hardware import machine
 
 UTILISATION = 0.3
 """Share of a GPU's peak that matrix products of the papers' sizes are taken to reach."""

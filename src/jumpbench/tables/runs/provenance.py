@@ -7,10 +7,10 @@ import platform
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from jumpbench.paths import checkout
+from jumpbench.tables.price.hardware import machine
 from jumpbench.tables.runs.codeage import edited, git
 from jumpbench.version import __version__
 
@@ -79,21 +79,6 @@ def _versions() -> dict[str, str]:
 def versions() -> dict[str, str]:
     """Of Python, of this package and of those that numbers depend on."""
     return dict(_versions())
-
-
-@functools.cache
-def machine() -> dict[str, Any]:
-    """Processor model, usable cores and memory."""
-    cpu = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        names = [
-            x.split(":", 1)[1].strip() for x in info.read_text().splitlines() if "model name" in x
-        ]
-        cpu = names[0] if names else cpu
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {"cpu": cpu, "cores": cores, "memory_gb": round(memory, 1)}
 
 
 @functools.cache
