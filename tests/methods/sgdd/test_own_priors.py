@@ -1,4 +1,4 @@
-"""The guide's and SGDD's examples: a user's prior and reward, for both kernels, against enumeration."""
+"""Examples of the guide and of SGDD's README: a prior and a reward, against enumeration."""
 
 import re
 from itertools import product
