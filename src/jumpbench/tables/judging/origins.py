@@ -17,7 +17,10 @@ from jumpbench.tables.judging.definitions import layers, named_by
 from jumpbench.tables.planning.constructors import targets
 from jumpbench.tables.planning.sources import Definition
 
-_RUNS = ("jumpbench.tables.runs.execute.execute", "jumpbench.tables.runs.spent.spent")
+_ENGINE = {
+    "run": ("jumpbench.tables.runs.execute.execute", "jumpbench.tables.runs.spent.spent"),
+    "counted": ("jumpbench.tables.price.kept.training_memory",),
+}
 STORED, MENTIONED, DOCUMENTED, FITTING = range(4)
 """How sure a name is: a key with a value, any other text, words of a docstring, a vague pattern."""
 
@@ -79,7 +82,8 @@ class Origins:
         each other; none if no source says it."""
         judges, methods, parts = self._around
         order = [parts, judges, methods] if "@" in name else [judges, methods, parts]
-        order = [list(layers(_RUNS))] if name.startswith("run/") else order
+        if own := _ENGINE.get(name.partition("/")[0]):
+            order = [list(layers(own))]
         base = name.partition("@")[0]
         names = dict.fromkeys((name, base, *self._given.get(base, ())))
         tries = [(kind, wanted) for kind in range(4) for wanted in names]
