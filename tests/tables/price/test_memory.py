@@ -8,7 +8,7 @@ from jumpbench.tables.commands.run_seconds import Estimate, memory_line
 from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
-from jumpbench.tables.price.kept import taken_gb
+from jumpbench.tables.price.kept import price, taken_gb
 from jumpbench.tables.price.long_loops import counted
 from jumpbench.tables.price.memory import GIB, held_by
 from jumpbench.tables.price.passes import count
@@ -82,7 +82,9 @@ def test_counted_memory_is_what_torch_allocates(training):
 
 def test_a_run_that_counts_trains_nothing(tmp_path):
     experiment, *overrides = TRAININGS["permutation_transformer"]
-    config = plan_run(experiment, [*overrides, "stages=[count]"]).placed()
+    run = plan_run(experiment, [*overrides, "stages=[count]"])
+    assert not price(run).why and price(run).memory_gb == 0
+    config = run.placed()
     execute(tmp_path, config)
     metrics = read_metrics(tmp_path)["metrics"]
     parts = counted(config | {"stages": ["fit"]}).memory
