@@ -11,7 +11,19 @@ import jumpbench
 ROOT = Path(jumpbench.__file__).parent
 FLOORS = {
     **dict.fromkeys(
-        ("artifacts", "errors", "files", "lazy", "names", "ops", "paths", "seeding", "version"), 0
+        (
+            "artifacts",
+            "errors",
+            "files",
+            "lazy",
+            "names",
+            "ops",
+            "paths",
+            "seeding",
+            "stopwatch",
+            "version",
+        ),
+        0,
     ),
     **dict.fromkeys(("processes", "samplers", "targets", "networks", "solvers", "metrics"), 1),
     **dict.fromkeys(("data", "evaluations", "methods"), 2),

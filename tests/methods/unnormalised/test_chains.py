@@ -1,6 +1,4 @@
-import itertools
 import math
-from types import SimpleNamespace
 
 import lightning
 import pytest
@@ -137,10 +135,8 @@ def test_the_seed_decides_and_different_methods_share_no_numbers():
     assert not torch.equal(*draws)
 
 
-def test_a_budget_of_seconds_prolongs_the_burn_in(monkeypatch):
+def test_a_budget_of_seconds_prolongs_the_burn_in(ticking):
     """By a clock that ticks once a look: a burn-in of 50 is repeated until the seventh tick."""
-    clock = SimpleNamespace(monotonic=itertools.count().__next__)
-    monkeypatch.setattr("jumpbench.methods.unnormalised.chains.time", clock)
     arguments = {"burn_in": 50, "spacing": 1, **SMALL}
     method = Chains(**judged(Ising(4, 0.3)), kernel=LatticeMetropolis(), seconds=7, **arguments)
     assert run(method)["moves_per_chain"] == 7 * 50 + 16

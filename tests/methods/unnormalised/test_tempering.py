@@ -1,6 +1,3 @@
-import itertools
-from types import SimpleNamespace
-
 import pytest
 import torch
 
@@ -57,10 +54,8 @@ def test_a_budget_of_energies_is_spent_and_not_exceeded(share):
     assert 0.75 * 400_000 < spent <= 400_000
 
 
-def test_half_of_the_seconds_are_for_the_kept_draws(monkeypatch):
+def test_half_of_the_seconds_are_for_the_kept_draws(ticking):
     """By a clock that ticks once a look: 30 burn-ins of 2, and as many moves for 8 kept draws."""
-    clock = SimpleNamespace(monotonic=itertools.count().__next__)
-    monkeypatch.setattr("jumpbench.methods.unnormalised.chains.time", clock)
     values = run(chains(burn_in=2, burn_in_share=0.5, seconds=60), 64)
     assert values["moves_per_chain"] == 30 * 2 + 8 * (60 // 8)
     assert values["draw_seconds"] == 1

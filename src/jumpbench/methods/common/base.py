@@ -1,6 +1,5 @@
 """What every method shares: randomness, the cost of training, and the one test stage."""
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -18,6 +17,7 @@ from jumpbench.methods.common.shards import Shard, Shards
 from jumpbench.samplers.cost import Cost, Meter
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import derive_seed, make_generator
+from jumpbench.stopwatch import Stopwatch
 
 Module = TypeVar("Module", bound=nn.Module)
 Builder = Callable[..., nn.Module]
@@ -200,12 +200,12 @@ class Method(LightningModule, ABC):
         number = batch_number(self.trainer, batch_index)
         if number in self.shards:
             return
-        started = time.monotonic()
+        watch = Stopwatch(self.device)
         drawn = self.draw(batch, self.test_generator(number))
         draws = {"": drawn} if isinstance(drawn, Draws) else dict(drawn)
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
-        seconds = (time.monotonic() - started) / len(draws)
+        seconds = watch.seconds / len(draws)
         reference = self.evaluation.keep(batch) if self.evaluation is not None else {}
         reference = {name: value.detach().cpu() for name, value in reference.items()}
         timed = {name: d if d.cost.seconds else d.timed(seconds) for name, d in draws.items()}

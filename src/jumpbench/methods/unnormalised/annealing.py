@@ -1,6 +1,5 @@
 """Annealed importance sampling and SMC as methods: powers chosen in a pilot run, then fixed."""
 
-import time
 from typing import Any
 
 import torch
@@ -11,6 +10,7 @@ from jumpbench.samplers.annealed_importance import anneal, refined
 from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
+from jumpbench.stopwatch import Stopwatch
 from jumpbench.targets.base import DiscreteTarget
 
 
@@ -79,21 +79,21 @@ class AnnealedParticles(TargetSampler):
                 "data.n_samples and data.batch_size that method.particles divides"
             )
         tried = min(systems, self.pilot // self.particles)
-        began = time.monotonic()
+        watch = Stopwatch(self.device)
         pilot = anneal(
             self.target, self.kernel, tried, self.particles, generator, share=self.share_kept,
             steps=self.steps, resample_below=self.resample_below or 0.5,
         )  # fmt: skip
-        taken = time.monotonic() - began
+        taken = watch.seconds
         part = tried / systems
         number = self._room(len(pilot.powers) - 1, taken, n * pilot.cost.energy_evaluations, part)
         powers = refined(pilot.powers, number)
-        began = time.monotonic()
+        watch = Stopwatch(self.device)
         run = anneal(
             self.target, self.kernel, systems, self.particles, generator, powers=powers,
             steps=self.steps, resample_below=self.resample_below,
         )  # fmt: skip
-        seconds = time.monotonic() - began
+        seconds = watch.seconds
         ones = torch.ones(systems, self.particles, dtype=torch.float64)
         extras = {
             "powers": number * ones,

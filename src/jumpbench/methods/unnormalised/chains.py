@@ -1,20 +1,20 @@
 """Markov chains as methods: rows of MCMC beside learned samplers."""
 
-import time
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.methods.unnormalised.base import TargetSampler
+from jumpbench.metrics.summaries import summaries
 from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.diagnostics import integrated_autocorrelation_time, split_rhat
 from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
+from jumpbench.stopwatch import Stopwatch
 from jumpbench.targets.base import DiscreteTarget, check_target, random_states
-from jumpbench.targets.lattice import LatticeTarget
 
 LEAST_KEPT = 4
 """Configurations of a chain that the diagnostics need."""
@@ -26,7 +26,8 @@ class Chains(TargetSampler):
     Chains start from uniform states, make ``burn_in`` moves, and give one configuration each after
     every ``spacing`` further moves; what a move is, the kernel says. Samples come chains first:
     configuration ``chain * collections + draw``. Every sample carries, as extras, its ensemble's
-    ``moves_per_chain``, ``tau`` and ``rhat`` (the largest over :func:`summaries`, in kept draws).
+    ``moves_per_chain``, ``tau`` and ``rhat`` (the largest over
+    :func:`~jumpbench.metrics.summaries.summaries`, in kept draws).
 
     The defaults are those of the published Metropolis rows of DASBS, in single proposals: 114
     sweeps at L = 24, which do not equilibrate below the critical temperature.
@@ -42,7 +43,7 @@ class Chains(TargetSampler):
             batch of B samples is an ensemble of B / ``collections`` chains.
         burn_in: moves before the first configuration counts.
         spacing: moves per kept configuration.
-        seconds: a budget; the burn-in is repeated until it has taken so long.
+        seconds: a budget by a stopwatch; the burn-in is repeated until it has taken so long.
         burn_in_share: of a budget; below 1 the rest is for the kept draws, whose spacing follows
             from how far the burn-in came.
         most_kept: with such a share, configurations kept of each chain in the test stage: all that
@@ -123,9 +124,9 @@ class Chains(TargetSampler):
         limit = self.budget.get("energy_evaluations")
         if limit is not None and not self.burn_in:
             raise UserError("chains with a budget repeat the burn-in: set burn_in >= 1")
-        began, x, cost, moves = time.monotonic(), self.start(n, generator), Cost(), 0
+        watch, x, cost, moves = Stopwatch(self.device), self.start(n, generator), Cost(), 0
         cost += self._start_cost(x)
-        while moves == 0 or self._has_room(n, moves, cost, time.monotonic() - began):
+        while moves == 0 or self._has_room(n, moves, cost, watch.seconds):
             x, spent = self.go_on(x, self.burn_in, generator)
             cost += spent
             moves += self.burn_in
@@ -136,10 +137,10 @@ class Chains(TargetSampler):
             rest = int(moves * (1 / self.burn_in_share - 1))
             kept = min(max(rest, LEAST_KEPT), most) if most else kept
             spacing = max(1, rest // kept)
-        collecting = time.monotonic()
+        watch = Stopwatch(self.device)
         _, samples, spent = self.collect(x, spacing, kept, generator)
         moves += kept * spacing
-        values = {"moves_per_chain": float(moves), "draw_seconds": time.monotonic() - collecting}
+        values = {"moves_per_chain": float(moves), "draw_seconds": watch.seconds}
         return self.ensemble(samples, cost + spent, values | self.observed())
 
     def observed(self) -> dict[str, float]:
@@ -193,14 +194,9 @@ class Chains(TargetSampler):
         return Draws(samples.long(), cost=cost.scaled(1 / chains.shape[1]), extras=extras)
 
 
-def summaries(target: DiscreteTarget, x: Tensor) -> Tensor:
-    """Energy and share of the majority of each configuration, and of symbol 0; (3, ...)."""
-    shares = torch.stack([(x == n).double().mean(-1) for n in range(target.n_states)])
-    return torch.stack((cast(LatticeTarget, target).energy(x).double(), shares.amax(0), shares[0]))
-
-
 def diagnostics(target: DiscreteTarget, samples: Tensor) -> dict[str, float]:
-    """Worst autocorrelation time (in kept draws) and R-hat over :func:`summaries`.
+    """Worst autocorrelation time (in kept draws) and R-hat over
+    :func:`~jumpbench.metrics.summaries.summaries`.
 
     ``samples`` (chains, n, D).
     """

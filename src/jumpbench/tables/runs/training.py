@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from lightning import Callback, LightningModule, Trainer
 
 from jumpbench.errors import UserError
+from jumpbench.stopwatch import Stopwatch
 from jumpbench.tables.runs.interrupts import Interrupts
 
 
@@ -17,22 +18,21 @@ class Watch(Protocol):
 
 
 class FitClock(Callback):
-    """Seconds spent in ``fit``, summed over all attempts that contributed to the run."""
+    """Seconds of a :class:`~jumpbench.stopwatch.Stopwatch` in ``fit``, summed over all attempts."""
 
     def __init__(self) -> None:
         self._before = 0.0
-        self._started: float | None = None
+        self._watch: Stopwatch | None = None
 
     @property
     def seconds(self) -> float:
-        running = time.monotonic() - self._started if self._started is not None else 0.0
-        return self._before + running
+        return self._before + (self._watch.seconds if self._watch is not None else 0.0)
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._started = time.monotonic()
+        self._watch = Stopwatch(pl_module.device)
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._before, self._started = self.seconds, None
+        self._before, self._watch = self.seconds, None
 
     def state_dict(self) -> dict[str, float]:
         return {"seconds": self.seconds}
