@@ -9,6 +9,7 @@ from jumpbench.evaluations.base import Evaluation
 from jumpbench.evaluations.energy_classes import EnergyClasses
 from jumpbench.metrics.histogram import total_variation
 from jumpbench.metrics.states import energies
+from jumpbench.metrics.summaries import effective_of_systems, summaries
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.weights import effective_sample_size, log_mean_exp, log_normaliser
 from jumpbench.targets.base import DiscreteTarget
@@ -25,9 +26,10 @@ class OwnNumbersEvaluation(Evaluation):
       and of the second. Chains come one after the other, so the halves are of other chains;
     - of weights ``ess``, ``log_z`` and its standard error ``log_z_error``. Samples with the extra
       ``system`` have a common estimate of log Z each system, and the error is that over systems;
-    - ``effective_samples`` = n ess / tau and ``effective_per_second``: by the seconds of drawing,
-      or those that the extra ``draw_seconds`` says; ``setup_seconds``: what is left of them, the
-      burn-in or pilot;
+    - ``effective_samples`` = n ess / tau, of systems by the spread between them
+      (:func:`~jumpbench.metrics.summaries.effective_of_systems`), and ``effective_per_second``: by
+      the seconds of drawing, or those that the extra ``draw_seconds`` says; ``setup_seconds``:
+      what is left of them, the burn-in or pilot;
     - means of the other extras.
 
     Artifacts: ``energies`` (B,), and the results with the mean cost of a sample as ``values``.
@@ -57,6 +59,9 @@ class OwnNumbersEvaluation(Evaluation):
         if draws.log_weights is not None:
             values |= _of_weights(draws.log_weights.double(), extras.get("system"))
             effective *= values["ess"]
+            if (system := extras.get("system")) is not None and len(system.unique()) > 1:
+                of_states = summaries(self.target, draws.samples)
+                effective = effective_of_systems(of_states, share, system)
         energy = self._energies = energies(self.target, draws.samples)
         mean = share @ energy
         spread = (share @ (energy - mean).square()).sqrt()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from jumpbench.errors import UserError
 from jumpbench.ops.categorical import sample_categorical
 from jumpbench.samplers.chain import ChainInfo, never_rejected
 from jumpbench.samplers.cost import table_evaluations
@@ -88,11 +89,21 @@ class BlockedGibbs:
         return x if moves else x.clone(), ChainInfo(never_rejected(x), evaluations, moves)
 
 
-def checkerboard(height: int, width: int, device: torch.device | str | None = None) -> Tensor:
+def checkerboard(
+    height: int, width: int, device: torch.device | str | None = None, periodic: bool = True
+) -> Tensor:
     """The two colours of a height x width grid, row-major, as blocks (2, height * width).
 
-    On a torus both sides must be even, else neighbours across the seam share a colour.
+    Raises:
+        UserError: a periodic grid with an odd side, where neighbours across the seam would share a
+            colour; a side of 1 has no seam.
     """
+    odd_sides = [side for side in (height, width) if side > 1 and side % 2]
+    if periodic and odd_sides:
+        raise UserError(
+            f"on a torus of {height} x {width} neighbours across the seam share a colour: use even "
+            "sides, or SystematicGibbs"
+        )
     rows = torch.arange(height, device=device)[:, None]
     odd = ((rows + torch.arange(width, device=device)) % 2).bool().reshape(-1)
     return torch.stack([~odd, odd])
