@@ -149,7 +149,7 @@ def test_a_break_even_is_computed_anew(project, machine):
         .replace("seed_std: 0.02}", """seed_std: 0.02}
   setup: {label: setup, source: run/setup_seconds}
   rate: {label: rate, source: n_samples}
-  even: {label: break-even, source: mean, break_even: {error: mean, setup: setup, rate: rate}}""")
+  even: {source: mean, break_even: {errors: [mean], setup: setup, rate: rate}}""")
         .replace("overrides: [method.bias=0.5]}",
                  "overrides: [method.bias=0.5], metrics: [mean, setup, rate]}")
         .replace("overrides: []}", "overrides: [], vars: {problem: one, seconds: 5}}")

@@ -9,7 +9,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from jumpbench.errors import UserError
-from jumpbench.tables.judging.break_even import Budget, break_even, in_words, with_break_even
+from jumpbench.tables.judging.break_even import Budget, Limit, in_words, with_break_even
+from jumpbench.tables.judging.break_even import break_even as of_errors
 from jumpbench.tables.judging.cells import Cell, Value
 from jumpbench.tables.judging.claims import evaluate
 from jumpbench.tables.language.checks import Check
@@ -17,44 +18,63 @@ from jumpbench.tables.language.spec import load, parse
 from jumpbench.tables.language.types import Claim
 from jumpbench.tables.views.layout import cell_text
 
-CHAIN = Budget(error=0.02, setup=2.0, rate=100.0)
+CHAIN = Budget((0.02,), setup=2.0, rate=100.0)
 EXPECTED = 78 / (1 / 100 - 1 / 1000)
 
 
+def break_even(learned, chains, floor=0.0, delta=0.0):
+    return of_errors(learned, chains, [Limit(floor, delta)])
+
+
 def test_two_lines_of_cost_cross():
-    learned = Budget(0.02, 80.0, 1000.0)
+    learned = Budget((0.02,), 80.0, 1000.0)
     n = break_even([learned], [CHAIN])
     assert n == pytest.approx(EXPECTED)
     assert 80 + n / 1000 == pytest.approx(2 + n / 100)
-    assert break_even([Budget(0.02, 1.0, 1000.0)], [CHAIN]) == 0
-    assert break_even([Budget(0.02, 1.0, 100.0)], [CHAIN]) == 0  # equally fast and earlier
-    assert break_even([Budget(0.02, 3.0, 100.0)], [CHAIN]) == math.inf
-    assert break_even([Budget(0.02, 1.0, 99.0)], [CHAIN]) == math.inf  # at last the chain is ahead
+    assert break_even([Budget((0.02,), 1.0, 1000.0)], [CHAIN]) == 0
+    assert break_even([Budget((0.02,), 1.0, 100.0)], [CHAIN]) == 0  # equally fast and earlier
+    assert break_even([Budget((0.02,), 3.0, 100.0)], [CHAIN]) == math.inf
+    # At last the chain is ahead.
+    assert break_even([Budget((0.02,), 1.0, 99.0)], [CHAIN]) == math.inf
 
 
 def test_only_chains_of_equal_error_are_asked_and_a_floor_above_theirs_never_pays():
-    learned, hasty = Budget(0.02, 80.0, 1000.0), Budget(0.3, 0.1, 1e6)
+    learned, hasty = Budget((0.02,), 80.0, 1000.0), Budget((0.3,), 0.1, 1e6)
     assert break_even([learned], [CHAIN, hasty]) == pytest.approx(EXPECTED)
-    slow = Budget(0.02, 20.0, 200.0)
+    slow = Budget((0.02,), 20.0, 200.0)
     late = 60 / (1 / 200 - 1 / 1000)
     assert break_even([learned], [CHAIN, slow]) == pytest.approx(max(EXPECTED, late))
-    worse = dataclasses.replace(learned, error=0.05)
+    worse = dataclasses.replace(learned, errors=(0.05,))
     assert break_even([worse], [CHAIN]) == math.inf
     assert break_even([worse], [CHAIN], delta=0.03) == pytest.approx(EXPECTED)
     assert break_even([worse], [CHAIN], floor=0.06) == pytest.approx(EXPECTED)
-    better = dataclasses.replace(learned, error=0.01)
+    better = dataclasses.replace(learned, errors=(0.01,))
     assert break_even([better], [CHAIN]) == 0  # no chain gets there
-    soon = Budget(0.05, 5.0, 1000.0)  # too wrong to count, the longer budget decides
+    soon = Budget((0.05,), 5.0, 1000.0)  # too wrong to count, the longer budget decides
     assert break_even([soon, learned], [CHAIN]) == pytest.approx(EXPECTED)
 
 
-NAMES = ("energy_tv", "setup", "rate", "break_even")
+def test_every_error_counts():
+    chain = Budget((0.02, 0.01), 2.0, 100.0)
+    limits = [Limit(0.02, 0.01), Limit(0.01, 0.02)]
+    good, one_sided = Budget((0.02, 0.03), 80.0, 1000.0), Budget((0.02, 0.5), 80.0, 1000.0)
+    assert of_errors([good], [chain], limits) == pytest.approx(EXPECTED)
+    assert of_errors([one_sided], [chain], limits) == math.inf  # a mode is missing
+    stuck = Budget((0.02, 0.5), 0.1, 1e6)  # a quick chain in one mode is not of equal error
+    assert of_errors([good], [chain, stuck], limits) == pytest.approx(EXPECTED)
+
+
+NAMES = ("energy_tv", "modes", "setup", "rate", "break_even")
 
 
 def made(row, column, *by_seed):
-    """Cells of a row with (error, setup, rate) for every seed, as they are read from runs."""
-    for name, at in zip(NAMES, (0, 1, 2, 1), strict=True):
-        values = [Value(seed, numbers[at], f"x/{row}-{seed}") for seed, numbers in by_seed]
+    """Cells of a row with (error, setup, rate) for every seed, as they are read from runs; its
+    modes are balanced."""
+    for name, at in zip(NAMES, (0, None, 1, 2, 1), strict=True):
+        values = [
+            Value(seed, 0.0 if at is None else numbers[at], f"x/{row}-{seed}")
+            for seed, numbers in by_seed
+        ]
         if row != "Gibbs" or name != "break_even":
             yield Cell(row, column, name, measured=1.0, values=values, status="measured",
                        perfect=0.02, n_seeds=len(values), n_samples=2048)  # fmt: skip
@@ -69,7 +89,7 @@ def table():
 
 
 def found(table, cells):
-    return {(c.row, c.column): c for c in with_break_even(table, cells) if c.metric == NAMES[3]}
+    return {(c.row, c.column): c for c in with_break_even(table, cells) if c.metric == NAMES[-1]}
 
 
 def test_a_cell_has_the_budgets_up_to_its_own_of_its_problem(table):
@@ -109,6 +129,26 @@ def test_the_interval_is_over_seeds_and_one_seed_has_none(table):
     (one,) = found(table, [*made("Gibbs", LONG, (1, (0.02, 2.0, 100.0))),
                            *made("MDNS", LONG, learned[1])]).values()  # fmt: skip
     assert cell_text(one, metric).measured == "8.7e+03" and one.std is None
+
+
+def test_unreliable_training_buys_no_tolerance_but_an_unreliable_chain_does(table):
+    errors = [0.02, 0.4, 0.02]
+    steady = [(seed, (0.02, 2.0, 100.0)) for seed in range(3)]
+    learned = [(seed, (error, 80.0, 1000.0)) for seed, error in enumerate(errors)]
+    (cell,) = found(table, [*made("Gibbs", LONG, *steady), *made("MDNS", LONG, *learned)]).values()
+    assert [v.value == 12 for v in cell.values] == [False, True, False]
+    apart = [(seed, (error, 2.0, 100.0)) for seed, error in enumerate([0.02, 0.4, 0.4])]
+    (cell,) = found(table, [*made("Gibbs", LONG, *apart), *made("MDNS", LONG, *learned)]).values()
+    assert [v.value == 12 for v in cell.values] == [False, False, False]
+
+
+def test_a_chain_is_as_fast_as_at_the_budget_that_keeps_its_states_closest(table):
+    cells = [
+        *made("Gibbs", SHORT, (0, (0.3, 2.0, 4000.0))),
+        *made("Gibbs", LONG, (0, (0.02, 40.0, 250.0))),
+        *made("MDNS", LONG, (0, (0.02, 80.0, 1000.0))),
+    ]
+    assert found(table, cells)["MDNS", LONG].measured == 12
 
 
 def test_cells_that_are_not_there_are_left_as_they_are(table):

@@ -1,5 +1,6 @@
 """The matrix of ranks over the leaderboard's tables: what is compared, in words and drawn."""
 
+import dataclasses
 import io
 import re
 
@@ -71,6 +72,18 @@ def test_exact_draws_do_not_compete_and_errors_below_their_score_are_equal():
     assert matrices([View(table, "medium", cells_of("16 nodes, 80 s", {"Gibbs": 0.1}))]) == []
     assert matrices([View(load("sgdd/table2"), "small", [])]) == []
     assert matrices([]) == [] and in_markdown([]) == "" and picture([]) is None
+
+
+def test_a_row_that_lacks_a_seed_is_not_ranked_and_unequal_numbers_of_samples_are_said():
+    table = load("leaderboard/sets")
+    cells = cells_of("16 nodes, 80 s", {"Gibbs": 0.1, "SMC": 0.2}, perfect=0.005)
+    cells += cells_of("16 nodes, 80 s", {"UDNS": 0.05, "MDNS": 0.4})
+    cells[-2] = dataclasses.replace(cells[-2], status="partial")
+    (one,) = matrices([View(table, "medium", cells)])
+    assert one.ranking.ranks["sets, 16 nodes, 80 s"] == {"Gibbs": 1, "SMC": 2, "MDNS": 3}
+    assert "exact draws of the fewest would score up to 4 times" in one.words
+    (alike,) = matrices([View(table, "medium", cells[:2])])
+    assert "exact draws" not in alike.words
 
 
 def test_words_and_picture(views, tmp_path):

@@ -5,25 +5,28 @@ gives r effective samples a second afterwards, so that n effective samples cost
 
     C(n) = T + n / r  seconds.
 
-At one seed, a column of the metric looks at the budgets up to its own of one problem. f is what
-exact draws score, and delta = 2 max(s, f / 4) is the learned sampler's tolerance: s is the standard
-deviation of its error between seeds, f / 4 about that of as many exact draws (0.76 / sqrt(K) of f
-for K classes of equal weight). The learned sampler at a budget
+At one seed, a column of the metric looks at the budgets up to its own of one problem. Errors may be
+several (of the energy's law and of the modes' weights); for each, f is what exact draws score, as
+many as the learned sampler's, and delta = 2 max(s, f / 4) is the tolerance: s is the standard
+deviation between seeds of the chain with the least mean error, f / 4 about that of exact draws
+(0.76 / sqrt(K) of f for K classes of equal weight). The learned sampler's own spread is none, or
+unreliable training would pay. The learned sampler at a budget
 
-- never pays if its error is above the lowest of the chains: e > max(f, min e_chain) + delta;
-- is otherwise held against every chain at every budget with e_chain <= max(f, e) + delta, the
-  chains of equal error (their cheapest budget decides): it costs less from
+- never pays if one of its errors e is above the chains' lowest: e > max(f, min e_chain) + delta;
+- is otherwise held against every chain at every budget whose errors are at most
+  max(f, e) + delta, the chains of equal error (their cheapest budget decides): it costs less from
 
       n = max(0, T - T_chain) / (1 / r_chain - 1 / r)
 
   on if r > r_chain, and never if r <= r_chain (but from 0 on where r = r_chain and T < T_chain).
-  The largest n counts; it is 0 if no chain has such an error.
+  r_chain is the largest of the chain's budgets: a longer one keeps states further apart, which
+  hides how fast it is. The largest n counts; it is 0 if no chain has such errors.
 
 The break-even is the least n over the learned sampler's budgets. A cell has it for every seed, as a
 power of ten from 0 (the first sample) to 12 (never); its words are the median over seeds and, as an
 interval, the least and the largest. With one seed s is 0 and there is no interval.
 
-Chains are the rows that have the three metrics and not this one.
+Chains are the rows that have all of these metrics and not this one.
 """
 
 import math
@@ -42,27 +45,44 @@ NEVER = 12.0
 class Budget:
     """A sampler at one budget and seed; ``setup`` in seconds, ``rate`` per second."""
 
-    error: float
+    errors: Sequence[float]
     setup: float
     rate: float
 
 
+@dataclass(frozen=True)
+class Limit:
+    """Of one error: what exact draws score, and the tolerance."""
+
+    floor: float = 0.0
+    delta: float = 0.0
+
+    def above(self, error: float) -> float:
+        """The largest error that counts as equal."""
+        return max(self.floor, error) + self.delta
+
+
 def break_even(
-    learned: Iterable[Budget], chains: Sequence[Budget], floor: float = 0.0, delta: float = 0.0
+    learned: Iterable[Budget], chains: Sequence[Budget], limits: Sequence[Limit]
 ) -> float:
-    """Effective samples, see above; infinite for never.
+    """Effective samples, see above; infinite for never. ``limits``: one of each error.
 
     Raises:
-        ValueError: there is no chain.
+        ValueError: there is no chain, or not one limit an error.
     """
-    lowest = max(floor, min(chain.error for chain in chains))
+    least = [min(errors) for errors in zip(*(chain.errors for chain in chains), strict=True)]
     found = math.inf
     for one in learned:
-        if one.error > lowest + delta:
+        if not _within(one.errors, least, limits):
             continue
-        equal = [c for c in chains if c.error <= max(floor, one.error) + delta]
+        equal = [chain for chain in chains if _within(chain.errors, one.errors, limits)]
         found = min(found, max((_cheaper_from(one, chain) for chain in equal), default=0.0))
     return found
+
+
+def _within(errors: Sequence[float], others: Sequence[float], limits: Sequence[Limit]) -> bool:
+    every = zip(errors, others, limits, strict=True)
+    return all(error <= limit.above(other) for error, other, limit in every)
 
 
 def _cheaper_from(one: Budget, chain: Budget) -> float:
@@ -104,23 +124,19 @@ def _filled(
     ]  # fmt: skip
     of = metric.break_even
     assert of is not None
-    needed = {of.error, of.setup, of.rate}
+    needed = {*of.names}
     has = {
         row.name: {*(table.metrics if row.metrics is None else row.metrics)} for row in table.rows
     }
     chains = [row for row, names in has.items() if needed <= names and metric.name not in names]
-    error = places.get((cell.row, cell.column, of.error))
-    spread = stdev([v.value for v in error.values]) if error and len(error.values) > 1 else 0.0
-    floor = (error.perfect if error else None) or 0.0
-    delta = 2 * max(spread, floor / 4)
+    limits = [_limit(places, cell, error, [(r, c) for r in chains for c in upto])
+              for error in of.errors]  # fmt: skip
     values = []
     for value in cell.values:
-        own, theirs = (
-            [b for row in rows for c in upto if (b := _budget(places, of, row, c, value.seed))]
-            for rows in ([cell.row], chains)
-        )
+        own = [b for c in upto if (b := _budget(places, of, cell.row, c, value.seed))]
+        theirs = [b for row in chains for b in _chain(places, of, row, upto, value.seed)]
         if own and theirs:
-            n = break_even(own, theirs, floor, delta)
+            n = break_even(own, theirs, limits)
             power = min(max(math.log10(max(n, 1.0)), 0.0), NEVER)
             values.append(Value(value.seed, power, value.run))
     if not values:
@@ -135,13 +151,34 @@ def _filled(
     )  # fmt: skip
 
 
+def _limit(places: Places, cell: Cell, error: str, chains: Iterable[tuple[str, str]]) -> Limit:
+    """``chains``: their rows and columns."""
+    own = places.get((cell.row, cell.column, error))
+    floor = (own.perfect if own else None) or 0.0
+    theirs = [c for at in chains if (c := places.get((*at, error))) and c.values]
+    best = min(theirs, key=lambda c: fmean(v.value for v in c.values), default=None)
+    spread = stdev(v.value for v in best.values) if best and len(best.values) > 1 else 0.0
+    return Limit(floor, 2 * max(spread, floor / 4))
+
+
+def _chain(
+    places: Places, of: BreakEven, row: str, columns: Iterable[str], seed: int
+) -> list[Budget]:
+    """Its budgets, each with the largest rate of them."""
+    found = [b for column in columns if (b := _budget(places, of, row, column, seed))]
+    rate = max((b.rate for b in found), default=0.0)
+    return [replace(b, rate=rate) for b in found]
+
+
 def _budget(places: Places, of: BreakEven, row: str, column: str, seed: int) -> Budget | None:
     """One run's numbers; None where one is missing, or no sample counts."""
     numbers = []
-    for metric in (of.error, of.setup, of.rate):
+    for metric in (*of.errors, of.setup, of.rate):
         cell = places.get((row, column, metric))
         numbers += [v.value for v in cell.values if v.seed == seed][:1] if cell else []
-    return Budget(*numbers) if len(numbers) == 3 and numbers[2] > 0 else None
+    if len(numbers) < len(of.errors) + 2 or numbers[-1] <= 0:
+        return None
+    return Budget(tuple(numbers[:-2]), numbers[-2], numbers[-1])
 
 
 def in_words(powers: Sequence[float]) -> str:

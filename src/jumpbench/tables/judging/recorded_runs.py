@@ -32,11 +32,11 @@ class RecordedRuns:
     def found(self, entry: GridCell, run: Run) -> tuple[Cell, Value] | None:
         """The recorded cell of an entry, and the value of a run in it; None if there is none.
 
-        A break-even is computed from other cells: there the value is that of the error, as a sign
+        A break-even is computed from other cells: there the value is that of an error, as a sign
         that the run is recorded.
         """
         derived = entry.metric.break_even
-        metric = derived.error if derived else entry.metric.name
+        metric = derived.errors[0] if derived else entry.metric.name
         cell = self._cells.get((entry.row.name, entry.column.name, metric))
         values = cell.values if cell else ()
         for value in values:

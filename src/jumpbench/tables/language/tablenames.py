@@ -43,9 +43,7 @@ class _Names:
         self._rows()
         for name, metric in self.table.metrics.items():
             if metric.break_even:
-                self.refer(
-                    "metric", vars(metric.break_even).values(), ("metrics", name, "break_even")
-                )
+                self.refer("metric", metric.break_even.names, ("metrics", name, "break_even"))
         self._scales()
         for i, column in enumerate(self.table.columns):
             self.refer("metric", column.metrics, ("columns", i, "metrics"))

@@ -27,9 +27,13 @@ Name = Annotated[str, Field(min_length=1)]
 class BreakEven:
     """Names of the metrics of :mod:`jumpbench.tables.judging.break_even`."""
 
-    error: Name
+    errors: Annotated[Words, Field(min_length=1)]
     setup: Name
     rate: Name
+
+    @property
+    def names(self) -> Words:
+        return (*self.errors, self.setup, self.rate)
 
     __pydantic_config__ = STRICT
 
@@ -55,7 +59,7 @@ class Metric:
     tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # of the verdict, absolute
     bounds: tuple[Finite | None, Finite | None] | None = None  # what it cannot leave
     exact: bool = False  # a closed form or a setting: no seed, no sample, no error
-    break_even: BreakEven | None = None  # its number is the break-even that these three give
+    break_even: BreakEven | None = None  # its number is the break-even that these give
     fact: bool = False  # a setting read off the configuration: shown, never counted or compared
     printed: bool = True  # False: the paper shows it in a plot, the numbers are not its own
 

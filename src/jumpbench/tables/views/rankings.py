@@ -12,6 +12,9 @@ from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.races import problems, race_entries
 from jumpbench.tables.views.render import as_markdown
 
+LIKE_FLOORS = 1.5
+"""Floors of rows that are further apart than so many times are mentioned."""
+
 
 @dataclass(frozen=True)
 class Matrix:
@@ -20,6 +23,7 @@ class Matrix:
     title: str
     ranking: Ranking
     few_seeds: bool  # a number of one seed is among them
+    floors: float = 1.0  # the largest ratio of what exact draws score, of two rows of a problem
 
     @property
     def words(self) -> str:
@@ -27,6 +31,11 @@ class Matrix:
         of, n = self.ranking, len(self.ranking.ranks)
         text = f"Ranks by {self.title} at the longest budget that most samplers have, {n} problems"
         text += ", some of one seed" * self.few_seeds + ". "
+        if self.floors > LIKE_FLOORS:
+            text += (
+                "Rows differ in their numbers of samples: exact draws of the fewest would score "
+            )
+            text += f"up to {self.floors:.0f} times what those of the most do. "
         if of.p is None:
             return text + "Too few problems and samplers, or too many ties, for a test."
         text += f"Friedman's test of the {len(of.mean)} samplers with all of them: chi2 = "
@@ -46,6 +55,7 @@ def matrices(views: Iterable[View]) -> list[Matrix]:
     found: dict[str, dict[str, dict[str, float]]] = {}
     titles: dict[str, str] = {}
     few: set[str] = set()
+    floors: dict[str, float] = {}
     for view in views:
         for entry in race_entries(view.table)[:1]:
             metric = entry["metric"]
@@ -62,16 +72,22 @@ def matrices(views: Iterable[View]) -> list[Matrix]:
                     for row, cell in budgets[at].items()
                 }  # fmt: skip
                 few |= {metric for cell in budgets[at].values() if cell.n_seeds == 1}
-    return [Matrix(titles[name], ranking(errors), name in few) for name, errors in found.items()]
+                perfect = [cell.perfect for cell in budgets[at].values() if cell.perfect]
+                ratio = max(perfect) / min(perfect) if perfect else 1.0
+                floors[metric] = max(floors.get(metric, 1.0), ratio)
+    return [
+        Matrix(titles[name], ranking(errors), name in few, floors[name])
+        for name, errors in found.items()
+    ]
 
 
 def _competitors(view: View, column: str, metric: str, spent: str) -> dict[str, Cell]:
-    """Cells with a number, of rows that spend something: exact draws do not compete."""
+    """Whole cells with a number, of rows that spend something: exact draws do not compete."""
     spend = {r.name for r in view.table.rows if spent in (r.metrics or view.table.metrics)}
     return {
         cell.row: cell for cell in view.cells
         if (cell.column, cell.metric) == (column, metric) and cell.row in spend
-        and cell.has_number and cell.measured is not None
+        and cell.has_number and cell.measured is not None and cell.status != "partial"
     }  # fmt: skip
 
 
