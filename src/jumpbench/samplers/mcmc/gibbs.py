@@ -89,17 +89,13 @@ class BlockedGibbs:
         return x if moves else x.clone(), ChainInfo(never_rejected(x), evaluations, moves)
 
 
-def checkerboard(
-    height: int, width: int, device: torch.device | str | None = None, periodic: bool = True
-) -> Tensor:
-    """The two colours of a height x width grid, row-major, as blocks (2, height * width).
+def checkerboard(height: int, width: int, device: torch.device | str | None = None) -> Tensor:
+    """The two colours of a height x width torus, row-major, as blocks (2, height * width).
 
     Raises:
-        UserError: a periodic grid with an odd side, where neighbours across the seam would share a
-            colour; a side of 1 has no seam.
+        UserError: an odd side, where neighbours across the seam would share a colour.
     """
-    odd_sides = [side for side in (height, width) if side > 1 and side % 2]
-    if periodic and odd_sides:
+    if height % 2 or width % 2:
         raise UserError(
             f"on a torus of {height} x {width} neighbours across the seam share a colour: use even "
             "sides, or SystematicGibbs"
