@@ -264,3 +264,26 @@ def test_precision_is_recorded_and_tf32_is_off_unless_asked_for(project):
         )
         assert (origin["precision"], origin["tf32"]) == ("32-true", on)
         assert matmul.allow_tf32 is convolution.allow_tf32 is on
+
+
+def test_a_file_that_such_a_commit_adds_is_no_change_either(checkout, monkeypatch):
+    """As it was added; not once it is edited, and not where its commit is not listed."""
+    added, listed = checkout / "src/added.py", checkout / same_numbers.FILE
+    monkeypatch.setattr(codeage, "checkout", lambda: checkout)
+    monkeypatch.setattr(codeage, "imported", lambda name: frozenset({added}))
+    listed.parent.mkdir(exist_ok=True)
+    forget()
+    origin = {"commit": provenance.code_version()["commit"], "edited": {}}
+
+    def outdated():
+        forget()
+        return codeage.is_outdated({"method": {"_target_": "any"}}, origin)
+
+    added.write_text("x = 2\n")
+    commit(checkout)
+    assert outdated()
+    entry = {"commit": codeage.git(checkout, "rev-parse", "HEAD"), "what": "w", "test": "t"}
+    listed.write_text(json.dumps([entry]))
+    assert not outdated()
+    added.write_text("x = 3\n")
+    assert outdated()

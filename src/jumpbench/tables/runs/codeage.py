@@ -117,20 +117,24 @@ def _has_changed(root: Path, commit: str, name: str, edited_then: str | None) ->
     moved = _moved(root, commit)
     if before is None and name in moved:
         before = git(root, "show", f"{commit}:./{moved[name]}")
-    if before is None or not path.is_file():
+    if not path.is_file():
         return True
     renamed = {_module(then): _module(now) for now, then in moved.items()}
     now = _syntax(path.read_text(encoding="utf-8"), {})
-    then = _syntax(before, renamed)
+    then = None if before is None else _syntax(before, renamed)
     return then != now and _carried_over(root, name, then) != now
 
 
-def _carried_over(root: Path, name: str, state: str) -> str:
-    """The syntax of a file, taken over the commits that change it and no number, oldest first."""
+def _carried_over(root: Path, name: str, state: str | None) -> str | None:
+    """The syntax of a file, None where there is none, taken over the commits that change it and no
+    number, oldest first."""
     for commit in same_numbers(root):
-        before, after = (git(root, "show", f"{at}:./{name}") for at in (f"{commit}^", commit))
-        if before is not None and after is not None and _syntax(before, {}) == state:
-            state = _syntax(after, {})
+        before, after = (
+            None if (text := git(root, "show", f"{at}:./{name}")) is None else _syntax(text, {})
+            for at in (f"{commit}^", commit)
+        )
+        if after is not None and before == state:
+            state = after
     return state
 
 
