@@ -8,6 +8,7 @@ import contextlib
 import difflib
 import functools
 import importlib
+import importlib.util
 import inspect
 import os
 import sys
@@ -116,7 +117,22 @@ def check_node(node: Mapping[str, Any], place: str = "") -> str:
     return name
 
 
+def no_module(head: str) -> str | None:
+    """In words, that there is no module of that name, and which one may be meant; else None."""
+    with contextlib.suppress(ImportError, ValueError, AttributeError):
+        if not head.isidentifier() or head in NEVER_OWN or importlib.util.find_spec(head):
+            return None
+    here = {p.stem for folder in own_folders() for p in folder.glob("*.py")}
+    here |= {p.parent.name for folder in own_folders() for p in folder.glob("*/__init__.py")}
+    near = difflib.get_close_matches(head, sorted(here), n=1, cutoff=0.5)
+    hint = f"; did you mean '{near[0]}'?" if near else " in this folder or on PYTHONPATH"
+    return None if head in here else f"there is no module '{head}'{hint}"
+
+
 def refusal(name: Any, place: str, why: str = "") -> UserError:
+    """That a configuration may not call it: a name that leads nowhere, or what is not allowed."""
+    if isinstance(name, str) and (nowhere := no_module(name.partition(".")[0])) and not why:
+        return UserError(f"{place}: {nowhere}")
     return UserError(
         f"{place}: a configuration may not call {str(name)[:120]!r}{why}; allowed are classes of "
         "jumpbench, lightning, torch.nn, torch.optim and torchmetrics, jumpbench's own functions, "
@@ -135,8 +151,13 @@ def is_allowed(name: str) -> bool:
         return True
     if name.startswith((*LAYERS, *LIBRARIES)):
         return not any(part.startswith("_") for part in parts)
-    head = parts[0]
-    return len(parts) > 1 and head not in NEVER_OWN and (is_listed(head) or _lies_here(head))
+    return len(parts) > 1 and is_own(name)
+
+
+def is_own(name: str) -> bool:
+    """Whether a dotted name begins with a module of one's own."""
+    head = name.partition(".")[0]
+    return head not in NEVER_OWN and (is_listed(head) or _lies_here(head))
 
 
 def is_listed(head: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.tables.planning.defaults import completed
+from jumpbench.tables.planning.owncode import own_code
 
 # The nodes of a configuration that decide a run's result. Everything else (settings tables, names,
 # unused groups, loggers, resources) may change without making another run of it.
@@ -33,7 +34,8 @@ def identity(config: dict[str, Any]) -> str:
 
     The configuration is completed by the defaults of what it constructs: a default that is written
     down changes no identity, and a changed default does. A trainer setting or a node that is null
-    is as good as absent.
+    is as good as absent. Code of one's own counts by what it does
+    (:mod:`~jumpbench.tables.planning.owncode`).
 
     Raises:
         UserError: a mapping whose keys are partly text.
@@ -48,6 +50,8 @@ def identity(config: dict[str, Any]) -> str:
                 value = {k: v for k, v in value.items() if v is not None}
         if value or key in ("seed", "stages"):
             deciding[key] = value
+    if code := own_code({key: config.get(key) for key in DECIDING}):
+        deciding["own_code"] = code
     try:
         text = json.dumps(deciding, sort_keys=True, default=str)
     except TypeError:  # they have no order

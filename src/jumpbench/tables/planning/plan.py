@@ -14,7 +14,7 @@ from typing import Any
 from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError
-from jumpbench.tables.planning import composition, defaults, models
+from jumpbench.tables.planning import composition, defaults, models, owncode
 from jumpbench.tables.planning.composition import (
     composed,
     copied_nodes,
@@ -46,6 +46,7 @@ def forget() -> None:
     """Read the configuration files again, and plan anew."""
     composition.forget()
     defaults.forget()
+    owncode.forget()
     planned_runs.forget()
     _planned.cache_clear()
     _needed.cache_clear()

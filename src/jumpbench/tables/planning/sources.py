@@ -5,6 +5,7 @@ own modules and those of ``JUMPBENCH_MODULES``.
 """
 
 import ast
+import difflib
 import functools
 import importlib.machinery
 import importlib.util
@@ -14,7 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
-from jumpbench.tables.planning.constructors import LIBRARIES, own_folders
+from jumpbench.tables.planning.constructors import (
+    LIBRARIES,
+    is_allowed,
+    no_module,
+    own_folders,
+)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -141,6 +147,18 @@ def defined(name: str, seen: tuple[str, ...] = ()) -> Definition | None:
             node = next((d for d in inner if d.name == part), None)
         return Definition(module, ".".join(parts[i:]), node) if node is not None else None
     return None
+
+
+def leads_nowhere(name: str) -> str | None:
+    """In words, that a dotted name has no module, or a name that is spelled nearly as one in it."""
+    head, _, rest = name.partition(".")
+    if not rest or not is_allowed(f"{head}.x") or defined(name):
+        return no_module(head) if rest else None
+    module, _, last = name.rpartition(".")
+    known = _module(module)
+    names = sorted({*known.definitions, *known.imports}) if known else []
+    near = difflib.get_close_matches(last, names, n=1, cutoff=0.5)
+    return f"{module} has no '{last}'; did you mean '{near[0]}'?" if near else None
 
 
 def in_order(one: Definition) -> list[Definition]:

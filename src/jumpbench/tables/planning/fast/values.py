@@ -10,6 +10,7 @@ from jumpbench.errors import UserError, innermost
 from jumpbench.names import no_such
 from jumpbench.tables.planning.defaults import arguments, defaults
 from jumpbench.tables.planning.signatures import arguments_of
+from jumpbench.tables.planning.sources import leads_nowhere
 
 
 def explained(error: BaseException) -> str:
@@ -171,6 +172,8 @@ def _must_exist(config: DictConfig, key: str) -> None:
                 )
             if name in RENAMED:
                 raise UserError(f"no key '{here}': it is called {RENAMED[name]} now")
+            if nowhere := leads_nowhere(str(node.get("_target_", ""))):
+                raise UserError(f"{'.'.join(names[:i])}: {nowhere}")
             known = [".".join([*names[:i], str(k)]) for k in {*node, *arguments}]
             raise UserError(f"{no_such('key', here, known)} (a new key is written +{key}=)")
         if not OmegaConf.is_config(node) or i == len(names) - 1:
