@@ -63,7 +63,7 @@ def test_excluded_neighbours_are_legal_and_excluded_states_are_not():
     target = Tabular(table)
     check_target(target, torch.tensor([[0, 1]]))
     assert target.neighbor_log_ratios(torch.tensor([0, 1]))[1, 0] == -torch.inf
-    with pytest.raises(UserError, match=r"not finite at 1 of 1"):
+    with pytest.raises(UserError, match=r"-inf at 1 of 1 states to start from"):
         check_target(target, torch.tensor([[0, 0]]))
 
 
@@ -73,10 +73,19 @@ def test_non_finite_energies_are_named():
             return torch.exp(1000.0 * x.float()).sum(-1)
 
     target = Overflowing(2, 2)
-    with pytest.raises(UserError, match=r"Overflowing.log_prob is not finite"):
+    with pytest.raises(UserError, match=r"log_prob is inf at 3 of 3 states: it must be finite"):
         check_target(target, torch.ones(3, 2, dtype=torch.long))
     with pytest.raises(UserError, match="NaN or \\+inf at"):
         check_target(target, torch.zeros(3, 2, dtype=torch.long))
+
+
+def test_whole_numbers_are_named():
+    class Counted(Target):
+        def log_prob(self, x):
+            return (x == 0).sum(-1)
+
+    with pytest.raises(UserError, match=r"Counted.log_prob is torch.int64: let it end with"):
+        check_target(Counted(2, 2), torch.zeros(3, 2, dtype=torch.long))
 
 
 def test_wrong_shapes_are_named():

@@ -129,7 +129,7 @@ def check_target(target: DiscreteTarget, x: Tensor) -> None:
     ``-inf`` is a legal ``log_prob`` at an excluded neighbour, not at ``x`` itself.
 
     Raises:
-        UserError: ``log_prob`` or ``neighbor_log_ratios`` has the wrong shape, or is NaN or
+        UserError: ``log_prob`` or ``neighbor_log_ratios`` has the wrong shape or type, or is NaN or
             infinite where it must not be.
     """
     check_states(target, x)
@@ -140,11 +140,19 @@ def check_target(target: DiscreteTarget, x: Tensor) -> None:
             f"{name}.log_prob must map {tuple(x.shape)} to {tuple(x.shape[:-1])}, "
             f"not {tuple(log_prob.shape)}"
         )
-    bad = ~torch.isfinite(log_prob)
+    if not log_prob.is_floating_point():
+        raise UserError(f"{name}.log_prob is {log_prob.dtype}: let it end with .float()")
+    bad = log_prob.isnan() | (log_prob == torch.inf)
     if bad.any():
         raise UserError(
-            f"{name}.log_prob is not finite at {int(bad.sum())} of {bad.numel()} states "
-            f"(first value {log_prob[bad][0].item()}): start from states of positive probability"
+            f"{name}.log_prob is {log_prob[bad][0].item()} at {int(bad.sum())} of {bad.numel()} "
+            "states: it must be finite, or -inf where a state is excluded"
+        )
+    bad = log_prob == -torch.inf
+    if bad.any():
+        raise UserError(
+            f"{name}.log_prob is -inf at {int(bad.sum())} of {bad.numel()} states to start from: "
+            "start from states of positive probability, or make the excluded ones unlikely"
         )
     ratios = target.neighbor_log_ratios(x)
     expected = (*x.shape, target.n_states)

@@ -1,7 +1,9 @@
 """``jumpbench check``: right samplers pass all oracles, each wrong one fails its own."""
 
 import sys
+from functools import partial
 
+import numpy as np
 import pytest
 import torch
 
@@ -105,6 +107,16 @@ class InPlace(Metropolis):
         return x.copy_(moved), info
 
 
+class OfNumPy(Metropolis):
+    def log_ratio(self, new, old):
+        return new - old + 1e-9 * float(np.random.rand())
+
+
+class StatesAlone(Metropolis):
+    def told(self, x, info):
+        return x
+
+
 class Raises(Metropolis):
     def cost(self, steps):
         raise RuntimeError("no such thing")
@@ -120,6 +132,8 @@ class Raises(Metropolis):
         (StaysWhereItIs, {"reaches", "seeds"}),
         (OtherType, {"states"}),
         (InPlace, {"input"}),
+        (OfNumPy, {"global random numbers"}),
+        (StatesAlone, {"runs"}),
         (Raises, {"runs"}),
     ],
 )
@@ -142,7 +156,20 @@ def forgotten(target, n, generator):
 
 def of_the_wrong_law(target, n, generator):
     drawn = annealed(target, n, generator)
-    return Draws(drawn.samples, drawn.log_weights / 2, drawn.cost)
+    return Draws(drawn.samples, -drawn.log_weights, drawn.cost)
+
+
+def of_another_constant(target, n, generator):
+    drawn = annealed(target, n, generator)
+    return Draws(drawn.samples, drawn.log_weights + 0.5, drawn.cost)
+
+
+def half(target, n, generator):
+    return annealed(target, n // 2, generator)
+
+
+def a_tensor(target, n, generator):
+    return annealed(target, n, generator).samples
 
 
 def uncounted(target, n, generator):
@@ -160,6 +187,9 @@ def unseeded(target, n, generator):
         (annealed, set()),
         (forgotten, {"law"}),
         (of_the_wrong_law, {"weights", "law"}),
+        (of_another_constant, {"weights"}),
+        (half, {"runs"}),
+        (a_tensor, {"runs"}),
         (uncounted, {"cost"}),
         (unseeded, {"seeds"}),
     ],
@@ -168,6 +198,15 @@ def test_a_wrong_sampler_of_weighted_draws_fails(draw, expected):
     found = failed(of_sampler(lambda target: lambda n, generator: draw(target, n, generator)))
     # Draws that are all the same 32 times over have no spread to be within.
     assert found - ({"weights", "law"} if draw is unseeded else set()) == expected
+
+
+def test_what_is_returned_instead_is_named():
+    def words(found):
+        return " ".join(each.words for each in found)
+
+    assert "returns Tensor: return states and a ChainInfo" in words(of_kernel(StatesAlone()))
+    assert "returns Tensor: return Draws" in words(of_sampler(lambda t: partial(a_tensor, t)))
+    assert "asked for 256 draws it returns 128" in words(of_sampler(lambda t: partial(half, t)))
 
 
 def test_the_normal_number_of_a_chi_squared_one():

@@ -36,6 +36,28 @@ class Bytes(Walls):
 class Broken(Walls):
     def log_prob(self, x):
         return x.sorted()
+
+
+class Whole(Walls):
+    def log_prob(self, x):
+        return (x == x.roll(1, -1)).sum(-1)
+
+
+class Random(Walls):
+    def log_prob(self, x):
+        return super().log_prob(x) + torch.rand(len(x))
+
+
+class Relative(Walls):
+    def log_prob(self, x):
+        energy = super().log_prob(x)
+        return energy - energy.mean()
+
+
+class InPlace(Walls):
+    def log_prob(self, x):
+        x.clamp_(max=0)
+        return x.sum(-1).float()
 """
 SHORT = ["compare", "target=own_walls.Walls", "budget=0.05"]
 
@@ -137,7 +159,16 @@ def test_every_sampler_of_the_leaderboard_may_take_part():
         ([*SHORT, "target.m=3"], "did you mean 'target.n'"),
         (["compare", "target=own_walls.Nothing", "budget=1"], "has no 'Nothing'"),
         (["compare", "target=own_walls.Bytes", "budget=1"], "begin with x = x.float()"),
-        (["compare", "target=own_walls.Broken", "budget=1"], "target Broken: AttributeError"),
+        (
+            ["compare", "target=own_walls.Broken", "budget=1"],
+            "Broken.log_prob of 64 states",
+        ),
+        (["compare", "target=own_walls.Walls", "target.n=six", "budget=1"], "target.n takes a number"),
+        (["compare", "target=own_wals.Walls", "target.n=6", "budget=1"], "mean 'own_walls'?"),
+        (["compare", "target=own_walls.Whole", "budget=1"], "log_prob is torch.int64"),
+        (["compare", "target=own_walls.Random", "budget=1"], "gives two numbers for one state"),
+        (["compare", "target=own_walls.Relative", "budget=1"], "the others of its batch"),
+        (["compare", "target=own_walls.InPlace", "budget=1"], "changes the states"),
     ],
 )
 def test_bad_comparisons_are_told_and_leave_nothing(folder, capsys, words, told):

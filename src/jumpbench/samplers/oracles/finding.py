@@ -1,9 +1,11 @@
 """What an oracle says of a sampler, and the parts that all oracles share."""
 
+import pickle
 import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -70,8 +72,8 @@ def seeded(seed: int, device: torch.device | str = "cpu") -> torch.Generator:
 
 
 def states_of_random_numbers() -> tuple[object, ...]:
-    """Of the global generators of torch and Python."""
-    return torch.get_rng_state().tolist(), random.getstate()
+    """Of the global generators of torch, Python and NumPy."""
+    return torch.get_rng_state().tolist(), random.getstate(), pickle.dumps(np.random.get_state())
 
 
 def seeds(draw: Callable[[int], Tensor]) -> list[Finding]:

@@ -1,6 +1,7 @@
 """Oracles of a sampler that gives draws, weighted or not."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,13 +39,13 @@ def of_sampler(make: Maker) -> list[Finding]:
     other.
 
     - ``weights``: E[w] = Z;
-    - ``law``: the weighted draws have the law of the target: E[w 1{x = s}] = Z p(s), or the shares
-      of states where there are no weights;
+    - ``law``: the draws have the law of the target, E[1{x = s}] = p(s), with weights up to a
+      constant factor, E[w (1{x = s} - p(s))] = 0;
     - ``seeds``, ``global random numbers``;
     - ``cost``: the energy evaluations reported are those made, within a factor of two: energies
       that are checked at the start, or asked for twice, are no part of an algorithm.
     """
-    good, failed = defined(lambda problem: make(problem.target)(SIZE, seeded(0)))
+    good, failed = defined(lambda problem: _are_draws(make(problem.target)(SIZE, seeded(0))))
     if failed:
         return failed
     first = make(good[0].target)
@@ -53,6 +54,13 @@ def of_sampler(make: Maker) -> list[Finding]:
         *seeds(lambda seed: _all(first(SIZE, seeded(seed)))),
         _cost(make, good[0]),
     ]
+
+
+def _are_draws(given: Any) -> None:
+    if not isinstance(given, Draws):
+        raise TypeError(f"it returns {type(given).__name__}: return Draws(samples, log_weights)")
+    if len(given) != SIZE:
+        raise ValueError(f"asked for {SIZE} draws it returns {len(given)}")
 
 
 def _all(draws: Draws) -> Tensor:
@@ -66,14 +74,15 @@ def _unbiased(make: Maker, good: list[SmallLaw]) -> list[Finding]:
         sampler, totals, shares = make(problem.target), [], []
         for seed in range(REPLICATES):
             draws = sampler(SIZE, seeded(100 + seed))
-            weights = None
+            weights, mean = None, torch.ones((), dtype=torch.float64)
             if draws.log_weights is not None:
                 weights = (draws.log_weights.double().cpu() - problem.law.log_z).exp()
-                totals.append(weights.mean())
-            shares.append(problem.counts(draws.samples, weights) / len(draws))
+                totals.append(mean := weights.mean())
+            share = problem.counts(draws.samples, weights) / len(draws)
+            shares.append(share - mean * problem.law.probs)
         if totals:
             of_weights.append((problem.name, _z(torch.stack(totals), torch.ones(()))))
-        rows = torch.stack(shares), problem.law.probs
+        rows = torch.stack(shares), torch.zeros_like(problem.law.probs)
         z = _z_of_each(*problem.common(SIZE * REPLICATES, COMMON, *rows))
         of_states.append((problem.name, float(z.abs().max())))
     law = worst("law", LIMIT_OF_STATES, of_states, "the shares of the states")

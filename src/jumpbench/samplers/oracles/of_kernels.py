@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumpbench.samplers.chain import Kernel
+from jumpbench.samplers.chain import ChainInfo, Kernel
 from jumpbench.samplers.oracles.finding import (
     Finding,
     SmallLaw,
@@ -37,7 +37,7 @@ def of_kernel(kernel: Kernel) -> list[Finding]:
     - ``cost``: the energy evaluations reported are those made, of a target that counts them.
     """
     good, failed = defined(
-        lambda p: kernel(p.target, random_states(p.target, (2,), seeded(0)), 1, seeded(0))
+        lambda p: _is_move(kernel(p.target, random_states(p.target, (2,), seeded(0)), 1, seeded(0)))
     )
     if failed:
         return failed
@@ -50,6 +50,12 @@ def of_kernel(kernel: Kernel) -> list[Finding]:
         _device(kernel, good[0]),
         _cost(kernel, good[0]),
     ]
+
+
+def _is_move(given: Any) -> None:
+    x, info = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
+    if not isinstance(x, Tensor) or not isinstance(info, ChainInfo):
+        raise TypeError(f"it returns {type(given).__name__}: return states and a ChainInfo")
 
 
 def _moved(kernel: Kernel, problem: SmallLaw, seed: int) -> Tensor:

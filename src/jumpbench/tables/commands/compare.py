@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from jumpbench.errors import UserError
-from jumpbench.evaluations.exact_laws import check_known
+from jumpbench.evaluations.exact_laws import ExactLaws, check_known
 from jumpbench.files import write_atomic
 from jumpbench.names import select
 from jumpbench.paths import made_file
@@ -80,7 +80,10 @@ def compare(
     asked = [row.name for row in good if row.name in chosen]
     if not asked:
         raise UserError("none of these samplers is defined for the target")
-    judgement = Judgement("exact") if _is_known(target) else Judgement("alone")
+    judgement = Judgement("alone")
+    if _is_known(target):
+        log_z = ExactLaws(target).log_z
+        judgement = Judgement("exact", words=f"errors against the exact law, of log Z {log_z:.4f}")
     n_seeds = len(seeds_of(seeds, SEEDS))
     total = len(asked) * n_seeds * sum(budgets)
     text = f"{len(asked)} samplers x {n_seeds} seeds x {'+'.join(f'{b:g}' for b in budgets)} s"
@@ -90,7 +93,8 @@ def compare(
         text += f", and parallel tempering for {longest:g} s as their reference"
     elif reference:
         raise UserError(f"reference={reference}: this law is enumerated and needs none")
-    out.print(words(out, f"{text}: at most {duration(total)}", "dim"), soft_wrap=True)
+    text += f": about {duration(total)}, and what trained samplers take to draw"
+    out.print(words(out, text, "dim"), soft_wrap=True)
     if judgement.kind == "alone":
         judgement = _reference(typed, longest, here, launcher)
         out.print(words(out, judgement.words, "" if judgement.why else "dim"), soft_wrap=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from jumpbench.errors import UserError, innermost, printable
 from jumpbench.seeding import make_generator
@@ -63,30 +64,49 @@ def _any_column(row: Row) -> tuple[str, ...]:
 
 
 def own_target(typed: Sequence[str]) -> Any:
-    """The target that overrides name, evaluated once.
+    """The target that overrides name, evaluated on a few states.
 
     Raises:
-        UserError: it cannot be made or evaluated, or says one thing of bytes and another of longs.
+        UserError: it cannot be made or evaluated, or what it says of a state depends on more than
+            the state.
     """
     node = plan_run("leaderboard/chains", typed).config["method"]["target"]
     name = str(node.get("_target_")).rpartition(".")[2]
     try:
         target = construct(node, "target")
-        generator = make_generator(0, "compare")
-        x = random_states(target, (64,), generator)
-        check_target(target, x)
-        short, long = target.log_prob(x.to(torch.uint8)), target.log_prob(x)
+        x = random_states(target, (64,), make_generator(0, "compare"))
     except UserError:
         raise
     except Exception as error:  # whatever code of one's own raises
         words = _words(innermost(error))
         raise UserError(f"target {name}: {words}; its arguments are target.KEY=value") from None
-    if not torch.allclose(short.double(), long.double(), rtol=1e-3, atol=1e-3):
+    before = x.clone()
+    try:
+        check_target(target, x)
+        first, again, few = target.log_prob(x), target.log_prob(x), target.log_prob(x[:5])
+        of_bytes = target.log_prob(x.to(torch.uint8))
+    except UserError:
+        raise
+    except Exception as error:
+        shape = tuple(x.shape)
         raise UserError(
-            f"{name}.log_prob is another one of uint8 states, which chains have: 2 * x - 1 leaves "
-            "the bytes; begin with x = x.float()"
-        )
+            f"{name}.log_prob of {shape[0]} states, a long tensor of shape {shape}: "
+            f"{_words(innermost(error))}"
+        ) from None
+    wrong = {
+        "changes the states that it is given": not torch.equal(x, before),
+        "gives two numbers for one state: it must depend on the state alone": _differ(first, again),
+        "of a state depends on the others of its batch": _differ(first[:5], few),
+        "is another one of uint8 states, which chains have: 2 * x - 1 leaves the bytes; begin with "
+        "x = x.float()": _differ(first, of_bytes),
+    }
+    for words in (words for words, is_so in wrong.items() if is_so):
+        raise UserError(f"{name}.log_prob {words}")
     return target
+
+
+def _differ(a: Tensor, b: Tensor) -> bool:
+    return not torch.allclose(a.double(), b.double(), rtol=1e-3, atol=1e-3)
 
 
 def defined(

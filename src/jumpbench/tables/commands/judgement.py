@@ -57,7 +57,7 @@ class Judgement:
 
     Attributes:
         seconds: of the reference.
-        words: what the reference says of itself.
+        words: what errors are measured against, and how good it is.
         why: why nothing is compared with it, empty if something is.
     """
 
@@ -128,7 +128,7 @@ def table(
     return {
         "title": title,
         "about": {
-            "exact": "errors against the enumerated law",
+            "exact": judgement.words,
             "reference": judgement.words,
             "alone": judgement.why or "no errors",
         }[judgement.kind],
