@@ -95,6 +95,7 @@ def test_an_enumerable_energy_is_judged_exactly(folder, capsys):
         assert cell["n_seeds"] == 3 and cell["measured"] < 3 * cell["perfect"] < 0.1
     # Z of a ring of n spins by its transfer matrix: the eigenvalues are 1 +- exp(-beta).
     z = (1 + math.exp(-0.5)) ** 6 + (1 - math.exp(-0.5)) ** 6
+    assert f"errors against the exact law, of log Z {math.log(z):.4f}" in shown
     assert found["AIS", "log_z"]["measured"] == pytest.approx(math.log(z), abs=0.05)
     sentence = shown.splitlines()[-1]
     assert "3 seeds cannot tell apart" in sentence or "has the lowest error at 0.05 s" in sentence

@@ -97,7 +97,7 @@ def compare(
     out.print(words(out, text, "dim"), soft_wrap=True)
     if judgement.kind == "alone":
         judgement = _reference(typed, longest, here, launcher)
-        out.print(words(out, judgement.words, "" if judgement.why else "dim"), soft_wrap=True)
+    out.print(words(out, judgement.words, "" if judgement.why else "dim"), soft_wrap=True)
     return _made(typed, good, budgets, judgement, asked, seeds, here, launcher)
 
 
