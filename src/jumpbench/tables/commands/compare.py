@@ -86,7 +86,10 @@ def compare(
         judgement = Judgement("exact", words=f"errors against the exact law, of log Z {log_z:.4f}")
     n_seeds = len(seeds_of(seeds, SEEDS))
     total = len(asked) * n_seeds * sum(budgets)
-    text = f"{len(asked)} samplers x {n_seeds} seeds x {'+'.join(f'{b:g}' for b in budgets)} s"
+    text = " x ".join(
+        f"{n} {word}{'s' * (n != 1)}" for n, word in ((len(asked), "sampler"), (n_seeds, "seed"))
+    )
+    text += f" x {'+'.join(f'{b:g}' for b in budgets)} s"
     if judgement.kind == "alone":
         [longest] = seconds_of("reference", reference or f"{LONGER * max(budgets):g}")
         total += longest
