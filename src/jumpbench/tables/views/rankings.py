@@ -32,9 +32,7 @@ class Matrix:
         text = f"Ranks by {self.title} at the longest budget that most samplers have, {n} problems"
         text += ", some of one seed" * self.few_seeds + ". "
         if self.floors > LIKE_FLOORS:
-            text += (
-                "Rows differ in their numbers of samples: exact draws of the fewest would score "
-            )
+            text += "Rows have unequal numbers of samples: exact draws of the fewest would score "
             text += f"up to {self.floors:.0f} times what those of the most do. "
         if of.p is None:
             return text + "Too few problems and samplers, or too many ties, for a test."
