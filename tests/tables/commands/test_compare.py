@@ -164,7 +164,10 @@ def test_every_sampler_of_the_leaderboard_may_take_part():
             ["compare", "target=own_walls.Broken", "budget=1"],
             "Broken.log_prob of 64 states",
         ),
-        (["compare", "target=own_walls.Walls", "target.n=six", "budget=1"], "target.n takes a number"),
+        (
+            ["compare", "target=own_walls.Walls", "target.n=six", "budget=1"],
+            "target.n takes a number",
+        ),
         (["compare", "target=own_wals.Walls", "target.n=6", "budget=1"], "mean 'own_walls'?"),
         (["compare", "target=own_walls.Whole", "budget=1"], "log_prob is torch.int64"),
         (["compare", "target=own_walls.Random", "budget=1"], "gives two numbers for one state"),
