@@ -1,9 +1,8 @@
 """What an oracle says of a sampler, and the parts that all oracles share."""
 
-import pickle
 import random
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -73,7 +72,8 @@ def seeded(seed: int, device: torch.device | str = "cpu") -> torch.Generator:
 
 def states_of_random_numbers() -> tuple[object, ...]:
     """Of the global generators of torch, Python and NumPy."""
-    return torch.get_rng_state().tolist(), random.getstate(), pickle.dumps(np.random.get_state())
+    kind, words, *rest = cast(tuple[Any, ...], np.random.get_state())
+    return torch.get_rng_state().tolist(), random.getstate(), (kind, words.tolist(), *rest)
 
 
 def seeds(draw: Callable[[int], Tensor]) -> list[Finding]:
