@@ -5,7 +5,13 @@ import time
 import pytest
 import torch
 
+from jumpbench.data.numbers import Numbers
+from jumpbench.methods.unnormalised.chains import Chains
+from jumpbench.samplers.mcmc.gibbs import SystematicGibbs
 from jumpbench.stopwatch import Stopwatch
+from jumpbench.tables.runs.training import FitClock
+from jumpbench.targets.ising import Ising
+from support import quiet_trainer
 
 
 @pytest.fixture
@@ -32,3 +38,23 @@ def test_elsewhere_the_wall_counts(threads, device, n):
     watch = Stopwatch(device)
     time.sleep(0.2)
     assert watch.seconds >= 0.2
+
+
+class Slow(Chains):
+    """Waits before it draws, as for another program."""
+
+    def draw(self, batch, generator):
+        time.sleep(0.5)
+        return super().draw(batch, generator)
+
+
+def test_a_run_s_samples_and_training_are_timed_by_it(threads):
+    threads(1)
+    method = Slow(Ising(3, 0.3), SystematicGibbs(), collections=4, burn_in=1, spacing=1)
+    quiet_trainer(1).test(method, datamodule=Numbers(8, 8), verbose=False)
+    assert 8 * method.results["sample_seconds"] < 0.4
+    clock = FitClock()
+    clock.on_train_start(None, method)
+    time.sleep(0.3)
+    clock.on_train_end(None, method)
+    assert clock.seconds < 0.2

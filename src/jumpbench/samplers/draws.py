@@ -75,7 +75,8 @@ class Draws:
 
 
 def timed(draw: Callable[[], Draws]) -> Draws:
-    """What ``draw`` gives, with the seconds that it took: ways of drawing differ in cost."""
+    """What ``draw`` gives, with the seconds that it took: ways of drawing differ in cost. They are
+    the wall's, since some ways are solvers with threads of their own."""
     started = time.monotonic()
     draws = draw()
     if draws.samples.is_cuda:

@@ -33,6 +33,13 @@ def test_log_z_and_the_law_of_a_glass(way):
     assert values["ess"] > 0.35
 
 
+def test_particles_that_share_ancestors_count_less_than_their_weights_say():
+    """Of SMC by the spread between systems; those of AIS are independent."""
+    alone, resampled = (run(particles(powers=12, **way)) for way in WAYS.values())
+    assert alone["effective_samples"] == pytest.approx(2048 * alone["ess"])
+    assert resampled["effective_samples"] < 0.6 * 2048 * resampled["ess"]
+
+
 @pytest.mark.parametrize("batch", [2048, 1024])
 def test_a_budget_of_energies_is_spent_and_not_exceeded(batch):
     method = particles()

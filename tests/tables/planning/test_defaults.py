@@ -57,21 +57,15 @@ class Part:
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def own(own_modules):
     """A module of one's own; returns a function that writes it with a change."""
 
     def write(old="", new="", constants="WIDTH = 8\n"):
-        (tmp_path / "parts.py").write_text(MODULE.replace(old, new) if old else MODULE)
-        (tmp_path / "constants.py").write_text(constants)
-        plan.forget()
+        text = MODULE.replace(old, new) if old else MODULE
+        own_modules({"parts": text, "constants": constants})
 
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
     write()
-    yield write
-    for name in ("parts", "constants"):
-        sys.modules.pop(name, None)
-    plan.forget()
+    return write
 
 
 def test_defaults_read_from_the_source_are_those_of_the_classes():

@@ -1,12 +1,10 @@
 """Code of one's own is part of a run's identity: what it does, of what the run constructs."""
 
 import re
-import sys
 
 import pytest
 
 from jumpbench.errors import UserError
-from jumpbench.tables.planning import plan
 from jumpbench.tables.planning.owncode import own_code
 from jumpbench.tables.planning.plan import plan_run
 
@@ -34,21 +32,15 @@ COUPLINGS = "COUPLING = 0.5\nUNUSED = 1\n\ndef scale(x):\n    return 2 * x\n"
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
-    """Modules of one's own; returns a function that writes them with a change."""
+def own(own_modules):
+    """Returns a function that writes both modules with a change."""
 
     def write(old="", new=""):
-        for name, text in (("rings", ENERGY), ("couplings", COUPLINGS)):
-            (tmp_path / f"{name}.py").write_text(text.replace(old, new) if old else text)
-        plan.forget()
+        texts = {"rings": ENERGY, "couplings": COUPLINGS}
+        own_modules({name: t.replace(old, new) if old else t for name, t in texts.items()})
 
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
     write()
-    yield write
-    for name in ("rings", "couplings"):
-        sys.modules.pop(name, None)
-    plan.forget()
+    return write
 
 
 def identified():

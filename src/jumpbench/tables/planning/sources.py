@@ -15,12 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
-from jumpbench.tables.planning.constructors import (
-    LIBRARIES,
-    is_allowed,
-    no_module,
-    own_folders,
-)
+from jumpbench.tables.planning.constructors import LIBRARIES, no_module, own_folders
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -152,8 +147,10 @@ def defined(name: str, seen: tuple[str, ...] = ()) -> Definition | None:
 def leads_nowhere(name: str) -> str | None:
     """In words, that a dotted name has no module, or a name that is spelled nearly as one in it."""
     head, _, rest = name.partition(".")
-    if not rest or not is_allowed(f"{head}.x") or defined(name):
-        return no_module(head) if rest else None
+    if not rest or defined(name):
+        return None
+    if nowhere := no_module(head):
+        return nowhere
     module, _, last = name.rpartition(".")
     known = _module(module)
     names = sorted({*known.definitions, *known.imports}) if known else []
