@@ -1,6 +1,7 @@
 """Bars stand at what was measured, lines at what was printed."""
 
 import dataclasses
+import math
 import re
 
 import pytest
@@ -49,6 +50,23 @@ def test_bars_are_the_numbers_with_their_spread(filled):
     group = next(c for c in axis.containers if c.get_label() == "fair")
     left = group[0].get_x()
     assert list(line.get_xdata()) == pytest.approx([left, left + group[0].get_width()])
+
+
+def test_what_a_perfect_method_would_score_is_dotted_across_its_bar(filled):
+    plain = filled("paper")
+    assert "perfect" not in [text.get_text() for text in barcharts.bars(plain).legends[0].texts]
+    cells = [
+        dataclasses.replace(cell, perfect={"fair": 0.25, "biased": math.nan}[cell.row], std=None)
+        for cell in plain.cells
+        if cell.column == "small n"
+    ]
+    figure = barcharts.bars(Filled(plain.table, (), cells, "paper"))
+    (axis,) = figure.axes
+    (line,) = [line for line in axis.lines if line.get_linestyle() == ":"]
+    assert list(line.get_ydata()) == [0.25, 0.25]
+    assert [text.get_text() for text in figure.legends[0].texts] == ["fair", "biased", "perfect"]
+    fair = next(c for c in axis.containers if isinstance(c, ErrorbarContainer))
+    assert not [*filter(len, fair[2][0].get_segments())]  # one run has no bar
 
 
 def test_a_miniature_draws_no_published_number(filled):

@@ -21,14 +21,15 @@ class Filled(OwnHeads):
     def __init__(self, values):
         self.values = values
         self.variables = {"1": {"depth": 10}, "2": {"depth": 20}}
-        self.beside = False
+        self.beside, self.floors = False, {}
 
     def value(self, row, column, metric):
         return self.values.get((row, column, metric))
 
     def cell(self, row, column, metric):
         value = self.value(row, column, metric)
-        return SimpleNamespace(column=column, measured=value, std=None, paper=None)
+        floor = self.floors.get((row, column))
+        return SimpleNamespace(column=column, measured=value, std=None, paper=None, perfect=floor)
 
 
 def test_points_of_a_row_are_cells_with_both_metrics():
@@ -71,3 +72,21 @@ def test_a_panel_without_numbers_costs_no_legend():
     assert list(full.lines[0].get_xdata()) == [10, 20]
     plt.close(figure)
     assert curves(Filled({}), ["x", "y"], "depth") is None
+
+
+def test_floors_are_dotted_once_where_alike_and_twice_where_sizes_differ():
+    """Of the fewest and of the most samples; a row without a number has none."""
+    plt.switch_backend("Agg")
+    filled = Filled(VALUES | {("b", "2", "x"): 2.0})
+    filled.floors = {("a", "1"): 0.5, ("b", "1"): 0.125, ("a", "2"): 0.375, ("b", "2"): 0.25}
+    figure = curves(filled, ["x"], "depth")
+    (axis,) = figure.axes
+    dotted = [line for line in axis.lines if line.get_linestyle() == ":"]
+    assert [line.get_xydata().tolist() for line in dotted] == [
+        [[10, 0.125], [20, 0.3125]], [[10, 0.5], [20, 0.3125]],
+    ]  # fmt: skip
+    assert [text.get_text() for text in axis.get_legend().texts] == ["a", "b", "perfect"]
+    plt.close(figure)
+    assert not [line for line in curves(Filled(VALUES), ["x"], "depth").axes[0].lines
+                if line.get_linestyle() == ":"]  # fmt: skip
+    plt.close("all")

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.views.figures import Filled
+from jumpbench.tables.views.floors import DOTTED, PERFECT, ends, floor
 from jumpbench.tables.views.wording import title
 
 PANELS = 6
@@ -14,12 +15,14 @@ PANELS = 6
 def bars(
     filled: Filled, metrics: Sequence[str] | None = None, rows: Sequence[str] | None = None
 ) -> Any:
-    """One panel per metric: groups are columns, bars are rows, black lines published numbers.
+    """One panel per metric: groups are columns, bars are rows, black lines published numbers,
+    dotted ones what a perfect method would score.
 
     Error bars are the standard deviation over seeds, or the standard error where one seed has
     one. Without ``metrics`` those with a better direction are drawn, else all; at most six.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     panels, names = chosen_panels(filled, metrics, rows)
@@ -36,8 +39,11 @@ def bars(
     )
     for axis, (metric, by_row) in zip(axes[:, 0], panels, strict=True):
         _panel(axis, filled, metric, by_row, names)
-    handles = [Patch(color=colour) for colour in _colours(names)]
+    handles: list[Any] = [Patch(color=colour) for colour in _colours(names)]
     labels = [filled.row_head(row) for row in names]
+    if any(ends([*cells.values()]) for _, by_row in panels for cells in by_row.values()):
+        handles.append(Line2D([], [], **DOTTED))
+        labels.append(PERFECT)
     figure.legend(handles, labels, loc="outside right upper", fontsize=7, frameon=False)
     return figure
 
@@ -87,7 +93,7 @@ def _panel(
         cells = by_row.get(row, {})
         at = [columns.index(c) + (i - (len(names) - 1) / 2) * wide for c in cells]
         heights = [cast(float, cell.measured) for cell in cells.values()]
-        errors = [cell.std or cell.uncertainty or 0.0 for cell in cells.values()]
+        errors = [cell.std or cell.uncertainty or math.nan for cell in cells.values()]
         axis.bar(
             at, heights, wide, yerr=errors, label=filled.row_head(row), color=colours[i],
             error_kw={"lw": 0.8, "capsize": 1.5, "ecolor": "0.35"},
@@ -97,6 +103,9 @@ def _panel(
             if filled.beside and isinstance(cell.paper, int | float):
                 axis.plot([x - wide / 2, x + wide / 2], [cell.paper] * 2, color="black", lw=1.6)
                 numbers.append(cell.paper)
+            if (best := floor(cell)) is not None:
+                axis.plot([x - wide / 2, x + wide / 2], [best] * 2, **DOTTED)
+                numbers.append(best)
     axis.set_xticks(range(len(columns)), [filled.column_head(c) for c in columns], fontsize=8)
     axis.set_ylabel(title(filled.table.metrics[metric]), fontsize=8)
     axis.tick_params(axis="y", labelsize=8)

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import inspect
 import io
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs import METRICS, SAMPLES
 from jumpbench.tables.runs.store import read_json, write_json
+from jumpbench.tables.views.floors import DOTTED, PERFECT, ends
 
 
 class Filled:
@@ -228,7 +230,7 @@ def curves(
     """One panel per metric, one line per row, the column variable ``x`` along the axis.
 
     Error bars are the standard deviation over seeds, of one seed over samples; dashed lines are
-    published numbers.
+    published numbers, dotted ones what a perfect method would score.
     """
     import matplotlib.pyplot as plt
     from matplotlib import colormaps
@@ -244,7 +246,7 @@ def curves(
             colour = shades.colors[number % 20] if many else f"C{number}"
             cells = [filled.cell(row, column, metric) for column in filled.columns]
             points = [
-                (filled.variables[c.column][x], c.measured, c.std or 0.0, c.paper)
+                (filled.variables[c.column][x], c.measured, c.std or math.nan, c.paper)
                 for c in cells
                 if c is not None and c.measured is not None and x in filled.variables[c.column]
             ]
@@ -269,6 +271,13 @@ def curves(
             ]
             if printed:
                 axis.plot(*zip(*printed, strict=True), "--", lw=1, color=colour)
+        by_x = {}
+        for column in (column for column in filled.columns if x in filled.variables[column]):
+            of_column = (filled.cell(row, column, metric) for row in names)
+            if found := ends([cell for cell in of_column if cell is not None]):
+                by_x[filled.variables[column][x]] = found
+        for end in (0, -1) if by_x else ():  # the fewest and the most samples that rows have
+            axis.plot([*by_x], [found[end] for found in by_x.values()], label=PERFECT, **DOTTED)
         label = filled.table.metrics[metric].label or metric
         axis.set(xlabel=xlabel or x, ylabel=label)
         if log_y:
@@ -277,10 +286,14 @@ def curves(
     if not drawn:
         plt.close(figure)
         return None
-    first = next(axis for axis in axes[0] if axis.get_legend_handles_labels()[1])
+    labelled = [axis.get_legend_handles_labels() for axis in axes[0]]
+    shown = {name: handle for pair in labelled for handle, name in zip(*pair, strict=True)}
+    heads = [head for head in (*map(filled.row_head, names), PERFECT) if head in shown]
+    place = {"handles": [shown[h] for h in heads], "labels": heads, "frameon": False}
     if crowded:
-        shown = first.get_legend_handles_labels()
-        figure.legend(*shown, loc="outside right upper", fontsize=7, frameon=False)
+        figure.legend(**place, loc="outside right upper", fontsize=7)
     else:
-        first.legend(fontsize=8, frameon=False)
+        next(a for a, (_, names) in zip(axes[0], labelled, strict=True) if names).legend(
+            **place, fontsize=8
+        )
     return figure

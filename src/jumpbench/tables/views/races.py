@@ -3,13 +3,12 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any
 
 from jumpbench.tables.judging.cells import Cell, by_place
 from jumpbench.tables.language.types import Heads, Table
 from jumpbench.tables.views.figures import Filled, entries
-from jumpbench.tables.views.layout import ALIKE
+from jumpbench.tables.views.floors import DOTTED, ends
 from jumpbench.tables.views.wording import title
 
 TARGET = f"{__name__}.races"
@@ -61,11 +60,9 @@ def raced(table: Table, cells: Sequence[Cell], metric: str, spent: str) -> list[
             points = _points(places, row.name, columns, metric, spent)
             if ordered := sorted(points, key=lambda point: point.spent):
                 curves[row.name] = ordered
-        at = [c.perfect for c in cells if c.column in columns and c.metric == metric and c.perfect]
         if curves:
-            ends = [min(at), max(at)] if at else []
-            alike = ends and ends[1] <= ALIKE * ends[0]
-            result.append(Race(problem, curves, [fmean(ends)] if alike else ends))
+            judged = [c for c in cells if c.column in columns and c.metric == metric]
+            result.append(Race(problem, curves, ends(judged)))
     return result
 
 
@@ -101,14 +98,15 @@ def races(filled: Filled, metric: str, spent: str) -> Any:
     for axis, race in zip(axes.flat, found, strict=False):
         for row, points in race.curves.items():
             xs, ys = [p.spent for p in points], [p.error for p in points]
-            below = [min(p.spread, 0.9 * p.error) for p in points]  # a bar ends above zero
+            above = [p.spread or math.nan for p in points]  # one seed has no bar
+            below = [min(bar, 0.9 * p.error) for bar, p in zip(above, points, strict=True)]
             axis.errorbar(
-                xs, ys, [below, [p.spread for p in points]], marker="o" if row in learned else "^",
+                xs, ys, [below, above], marker="o" if row in learned else "^",
                 ms=3.5, lw=1.1, capsize=1.5, elinewidth=0.7, color=colours[row],
                 ls="-" if row in learned else "--", label=filled.row_head(row),
             )  # fmt: skip
         for floor in race.floors:
-            axis.axhline(floor, color="0.3", ls=":", lw=1, label=FLOOR)
+            axis.axhline(floor, **DOTTED, label=FLOOR)
         axis.set(xscale="log", yscale="log", title=race.problem)
         axis.title.set_fontsize(9)
         axis.tick_params(labelsize=7)
