@@ -3,6 +3,10 @@
 import pytest
 
 from jumpbench.cli.main import main
+from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.views.console import print_table
+from jumpbench.tables.views.layout import View
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
@@ -25,3 +29,18 @@ def test_lines_fit_and_no_word_is_broken(project, capsys, monkeypatch, width, en
     assert "small n" in shown and "large n" in shown
     if encoding == "ascii":
         assert listed.isascii() and shown.isascii()
+
+
+def test_floors_that_are_wider_than_their_numbers_stand_apart(project, capsys):
+    """Rows of few and of many samples: a column's floor is a span, the widest of its texts."""
+    table = load("toy/coins")
+    cells = [
+        Cell(row, column, "mean", measured=0.5, status="measured", perfect=floor)
+        for row, floor in (("fair", 0.0175), ("biased", 0.099))
+        for column in ("small n", "large n")
+    ]
+    print_table(View(table, "small", cells))
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("floor (perfect)") and len(last.split(" to ")) == 3
+    spans = last.partition("│")[2].strip().split("  ")
+    assert len(spans) == 2 and spans[0] == spans[1]

@@ -98,10 +98,10 @@ def _names(rows: Sequence[str], width: int) -> int:
 
 def _widths(block: Block) -> list[int]:
     """Letters of each column of a metric; the last one has room for its title's longest word."""
-    found = [
-        max(len(name), *(max(len(_measured(t[i])), len(_paper(t[i]))) for _, t in block.rows))
-        for i, name in enumerate(block.columns)
-    ]
+    lines: list[Sequence[str]] = [block.columns, *([block.perfect] if block.perfect else [])]
+    for _, texts in block.rows:
+        lines += [[_measured(text) for text in texts], [_paper(text) for text in texts]]
+    found = [max(map(len, column)) for column in zip(*lines, strict=True)]
     longest = max(map(len, wording.title(block.metric).split()), default=0)
     found[-1] += max(0, longest - sum(found) - 2 * (len(found) - 1))
     return found
