@@ -138,9 +138,36 @@ def test_a_warm_start_needs_the_very_run_of_the_hot_column(name, changes):
 
 
 @pytest.mark.parametrize("table", ["dasbs/table2", "dasbs/table3"])
+@pytest.mark.parametrize("scale", ["small", "paper"])
+def test_colder_baselines_start_from_the_run_at_the_next_hotter_temperature(table, scale):
+    cells = {
+        (cell.row.name, cell.column.name.partition("=")[0]): cell.runs[0]
+        for cell in build(load(table), Selection(scale))
+        if cell.runs and "cost" not in cell.column.name
+    }
+    rows = {"LEAPS", "MDNS"} | ({"UDNS", "DFNS"} if table == "dasbs/table2" else set())
+    for row in rows:
+        critical = cells[row, "beta_critical"]
+        assert cells[row, "beta_low"].needs["hotter"].hash == critical.hash
+        assert critical.needs["hotter"].hash == cells[row, "beta_high"].hash
+
+
+@pytest.mark.parametrize("table", ["dasbs/table2", "dasbs/table3"])
+def test_long_correctors_take_twice_the_controller_s_steps_for_five_stages(table):
+    for cell in build(load(table), Selection("paper")):
+        if cell.runs and cell.row.name == "DASBS (warm start, long corrector)":
+            run = cell.runs[0]
+            for config in (run.whole, run.needs["hotter"].whole):
+                steps = config["method"]["controller"]["steps"]
+                assert config["method"]["corrector"]["steps"] == 2 * steps
+                assert config["trainer"]["max_steps"] == 5 * 3 * steps
+
+
+@pytest.mark.parametrize("table", ["dasbs/table2", "dasbs/table3"])
 @pytest.mark.parametrize("scale", ["smoke", "small", "medium", "paper"])
 def test_every_cold_cell_of_dasbs_has_one_that_starts_warm(table, scale):
-    """From the very run of the hot column (Ising), or one at beta 0.5 (Potts), else the same."""
+    """From the run at the next hotter temperature, which starts from that of the hot column (Ising)
+    or one at beta 0.5 (Potts); all else is the same."""
     cells = {
         (cell.row.name, cell.column.name): cell.runs[0]
         for cell in build(load(table), Selection(scale))
@@ -161,6 +188,11 @@ def test_every_cold_cell_of_dasbs_has_one_that_starts_warm(table, scale):
             assert {k: started[k] for k in ("data", "trainer", "seed", "budget")} == {
                 k: config[k] for k in ("data", "trainer", "seed", "budget")
             }
+            if "beta_low" in column:
+                between = cells.get((warm, column.replace("low=0.6", "critical=0.4407")
+                                     .replace("low=1.3", "critical=1.0986")))  # fmt: skip
+                assert (scale == "smoke") if between is None else hotter.hash == between.hash
+                hotter = hotter.needs["hotter"]
             if table == "dasbs/table2":
                 assert hotter.hash == cells[plain, "beta_high=0.28"].hash
             else:

@@ -96,3 +96,10 @@ def test_every_step_is_a_schedule(project):
     run = plan_run("toy/coin", ["+method.steps=${every_step:3}"])
     assert run.config["method"]["steps"] == [0, 1, 2, 3]
     assert run.hash == plan_run("toy/coin", ["+method.steps=[0,1,2,3]"]).hash
+
+
+def test_steps_can_be_a_multiple_of_others(project):
+    run = plan_run("toy/coin", ["+method.steps=${times:2,checkpoint_every}", "checkpoint_every=30"])
+    assert run.config["method"]["steps"] == 60
+    with pytest.raises(UserError, match=r"data\.none is no whole number in the configuration"):
+        plan_run("toy/coin", ["+method.steps=${times:2,data.none}"])
