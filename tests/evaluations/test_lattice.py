@@ -142,6 +142,13 @@ def test_the_enumerated_law_of_energies():
     )
     assert found["energy_tv"] == pytest.approx(tv, abs=1e-12)
     assert found["energy_per_site"] == pytest.approx(float(mine.double().mean()) / 9)
+    perfect = [
+        judge(TargetEvaluation(target, exact_energies=True), drawn(target, 5000, seed))["energy_tv"]
+        for seed in range(1, 41)
+    ]
+    error = torch.tensor(perfect).std() / 40**0.5
+    assert abs(found["energy_tv_floor"] - sum(perfect) / 40) < 4 * error + 0.02 * found[
+        "energy_tv_floor"]  # its binomials are taken as normal  # fmt: skip
 
 
 def test_an_energy_network_gets_no_gradient():

@@ -14,7 +14,10 @@ def test_against_enumeration(beta, coupling, field):
     target = Ising(4, beta, coupling, field)
     law, found = enumerate_law(target), torus_with_field(target)
     assert found.log_z == pytest.approx(law.log_z, abs=1e-5)
-    assert found.mean_log_prob == pytest.approx(law.mean(target.log_prob(law.states)), abs=1e-5)
+    values = target.log_prob(law.states).double()
+    assert found.mean_log_prob == pytest.approx(law.mean(values), abs=1e-5)
+    spread = law.mean((values - law.mean(values)).square()) ** 0.5
+    assert found.std_log_prob == pytest.approx(spread, rel=1e-5)
     spin = law.mean((2 * law.states.double() - 1).mean(-1))
     assert found.mean_spin == pytest.approx(spin, abs=1e-6)
 

@@ -26,7 +26,8 @@ class ThermodynamicsEvaluation(Evaluation):
     without weights.
 
     Exact values by transfer matrix, with the prefix ``exact_``; ``log_z_deviation``, and
-    ``mean_energy_deviation`` from the exact internal energy.
+    ``mean_energy_deviation`` from the exact internal energy, and its mean for as many perfect
+    samples, ``mean_energy_deviation_floor``.
 
     Args:
         target: at most 10 x 10.
@@ -103,6 +104,9 @@ class ThermodynamicsEvaluation(Evaluation):
             values[f"{prefix}log_z_deviation"] = abs(log_z - self._exact.log_z)
         away = abs(values["mean_energy"] - values["exact_internal_energy"])
         values["mean_energy_deviation"] = away
+        spread = self._exact.std_log_prob / (self.target.beta * self.target.length)
+        drawn = sum(map(len, self._energies))
+        values["mean_energy_deviation_floor"] = spread * math.sqrt(2 / (math.pi * drawn))
         for name in ("free_energy", "internal_energy", "entropy"):
             if name in values:
                 values[f"{name}_deviation"] = abs(values[name] - values[f"exact_{name}"])

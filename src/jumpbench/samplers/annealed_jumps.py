@@ -74,6 +74,12 @@ class KernelMoves:
         x, info = self.kernel(PathLaw(target, t), x, self.steps, generator)
         return x, info.cost
 
+    def start(self, target: DiscreteTarget, x: Tensor) -> Cost:
+        """The part of a call's cost that is the state which it starts from. Moves at the next time
+        that start where the last ones ended know it: log p_t and its ratios are t times those of
+        the target."""
+        return self.kernel(target, x, 0)[1].cost
+
 
 class Point(NamedTuple):
     """A grid point of a roll-out: its number, t (B,), x (B, D), the flux (B, D, N), the target."""

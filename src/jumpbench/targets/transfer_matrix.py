@@ -14,17 +14,18 @@ LARGEST_SIZE = 10
 
 @dataclass(frozen=True)
 class TorusWithField:
-    """``log_z``, the mean of log rho, and the mean spin of every site."""
+    """``log_z``, mean and standard deviation of log rho, and the mean spin of every site."""
 
     log_z: float
     mean_log_prob: float
+    std_log_prob: float
     mean_spin: float
 
 
 def torus_with_field(target: Ising) -> TorusWithField:
     """log Z = log tr T^L, T[s, s'] = exp( (e(s) + e(s')) / 2 + K s.s' ) between rows s and s'.
 
-    e(s) = K sum s_j s_{j+1} + b sum s_j. K = beta J, b = beta h; derivatives in both by automatic
+    e(s) = K sum s_j s_{j+1} + b sum s_j. K = beta J, b = beta h; derivatives by automatic
     differentiation in float64. Powers of T are rescaled, so that nothing overflows.
 
     Raises:
@@ -41,8 +42,10 @@ def torus_with_field(target: Ising) -> TorusWithField:
         field = torch.tensor(target.beta * target.external_field, dtype=torch.float64)
         field.requires_grad_(True)
         log_z = _log_trace(one * target.beta * target.coupling, field * one, target.size)
-        growth, by_field = torch.autograd.grad(log_z, (one, field))
-    return TorusWithField(log_z.item(), growth.item(), by_field.item() / target.length)
+        growth, by_field = torch.autograd.grad(log_z, (one, field), create_graph=True)
+        [curve] = torch.autograd.grad(growth, one)  # the variance of log rho
+    spin = by_field.item() / target.length
+    return TorusWithField(log_z.item(), growth.item(), curve.clamp(min=0).sqrt().item(), spin)
 
 
 def _log_trace(bond: Tensor, field: Tensor, size: int) -> Tensor:

@@ -19,6 +19,11 @@ class Filled(OwnHeads):
     def artifact(self, row, column):
         return self._artifacts.get(row)
 
+    def artifacts(self, row, column):
+        """Of seeds 0, 1, ...: a list, or one."""
+        made = self._artifacts.get(row, [])
+        return dict(enumerate(made if isinstance(made, list) else [made]))
+
 
 def test_couplings_stand_beside_the_truth():
     learnt = torch.randn(9, 9)
@@ -53,6 +58,7 @@ def test_energies_share_their_bins():
     bars = [patch.get_height() for patch in axis.patches if isinstance(patch, Rectangle)]
     assert abs(bars[-1] - 1 / width) < 0.01 / width and not any(bars[:-1])
     assert energies(Filled()) is None
+    assert energies(table, reference="c") is None  # it was not run
     plt.close("all")
 
 
@@ -82,4 +88,20 @@ def test_short_logarithmic_axes_have_few_plain_marks():
     assert not any(text.get_text() for text in short.get_yticklabels(minor=True))
     assert "10^" in wide.get_yticklabels()[2].get_text()
     assert estimators(Filled()) is None
+    plt.close(figure)
+
+
+def test_curves_are_means_over_the_seeds_that_every_row_has():
+    """Two seeds of a, three of b: the third is left out; bands are their standard deviation."""
+    step = torch.arange(3.0)
+
+    def runs(*levels):
+        return [{"curves": {"step": step, "ess": level + step}} for level in levels]
+
+    figure = estimators(Filled(a=runs(1.0, 3.0), b=runs(4.0, 6.0, 90.0)), ["ess"])
+    (axis,) = figure.axes
+    assert [line.get_ydata().tolist() for line in axis.lines] == [[2, 3, 4], [5, 6, 7]]
+    band = axis.collections[0].get_paths()[0].get_extents()
+    assert (band.y0, band.y1) == pytest.approx((2 - 2**0.5, 4 + 2**0.5))
+    assert axis.get_legend().get_title().get_text() == "seeds 0, 1"
     plt.close(figure)

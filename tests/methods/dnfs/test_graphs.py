@@ -96,6 +96,9 @@ def test_rows_share_graphs_and_are_judged_against_their_optimum(tmp_path):
     module.setup("test")
     nodes = torch.cat([batch.sizes for batch in module.test_dataloader()]).double().mean()
     assert results["energy_evaluations@dmala"] == pytest.approx(float(8 * 3 * (1 + nodes)))
+    # Chains without a flow know the table of the state at which the last time left them.
+    asked = float((1 + 16 * 2) * (1 + nodes))
+    assert chains.results["energy_evaluations"] == pytest.approx(asked)
     assert results["n_samples"] == 50
 
 

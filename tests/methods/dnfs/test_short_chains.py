@@ -1,5 +1,6 @@
 """Chains of a few steps: long ones reach the target, their energies are judged without weights."""
 
+import math
 from functools import partial
 
 import pytest
@@ -31,6 +32,9 @@ def test_long_chains_have_the_exact_mean_energy(kernel, steps):
         abs(values["mean_energy"] - mean), abs=1e-6
     )
     assert "ess" not in values
+    # A normal error of that size is away from zero by sqrt(2 / pi) of it on average.
+    floor = values["mean_energy_deviation_floor"]
+    assert floor == pytest.approx(error * (2 / math.pi) ** 0.5, rel=1e-6)
 
 
 def test_a_chain_of_one_step_is_still_nearly_uniform():

@@ -20,30 +20,47 @@ TITLES = {
 
 
 def estimators(table: Any, metrics: Sequence[str] = CURVES) -> Any:
-    """Curves of the runs of all rows and columns: one panel a quantity (Figures 1, 3, 14, 15)."""
+    """Curves of the runs of all rows and columns: one panel a quantity (Figures 1, 3, 14, 15).
+
+    Lines are means over the seeds that every row has here, bands their standard deviation.
+    """
     import matplotlib.pyplot as plt
 
-    curves_of = {}
+    curves_of: dict[str, dict[int, Any]] = {}
     for row in table.rows:
         for column in table.columns:
-            artifact = table.artifact(row, column)
-            if artifact and "curves" in artifact:
-                name = table.row_head(row)
-                if len(table.columns) > 1:
-                    name += f", {table.column_head(column)}"
-                curves_of[name] = artifact["curves"]
+            name = table.row_head(row)
+            if len(table.columns) > 1:
+                name += f", {table.column_head(column)}"
+            found = table.artifacts(row, column)
+            if by_seed := {s: a["curves"] for s, a in found.items() if "curves" in a}:
+                curves_of[name] = by_seed
     if not curves_of:
         return None
-    figure, axes = plt.subplots(1, len(metrics), figsize=(3.4 * len(metrics), 2.8))
+    common = set.intersection(*map(set, curves_of.values()))
+    size = (3.4 * len(metrics), 2.8)
+    figure, (axes,) = plt.subplots(1, len(metrics), figsize=size, squeeze=False)
     for axis, metric in zip(axes, metrics, strict=True):
-        for label, curves in curves_of.items():
-            axis.plot(curves["step"], curves[metric], label=label)
+        for label, by_seed in curves_of.items():
+            chosen = [curves for seed, curves in by_seed.items() if seed in (common or by_seed)]
+            _mean_and_band(axis, label, chosen, metric)
         axis.set(xlabel="steps", title=TITLES.get(metric, metric))
         if metric != "ess":
             _logarithmic(axis)
-    axes[0].legend(fontsize=7)
+    title = f"seeds {', '.join(map(str, sorted(common)))}" if len(common) > 1 else None
+    axes[0].legend(fontsize=7, title=title, title_fontsize=7)
     figure.tight_layout()
     return figure
+
+
+def _mean_and_band(axis: Any, label: str, curves: Sequence[Any], metric: str) -> None:
+    steps = curves[0]["step"]
+    values = torch.stack([torch.as_tensor(each[metric]).double() for each in curves])
+    mean = values.mean(0)
+    axis.plot(steps, mean, label=label)
+    if len(values) > 1:
+        spread = values.std(0)
+        axis.fill_between(steps, (mean - spread).clamp(min=0.1 * mean), mean + spread, alpha=0.2)
 
 
 def _logarithmic(axis: Any) -> None:
@@ -156,7 +173,8 @@ def energies(table: Any, rows: list[str] | None = None, reference: str | None = 
 
     Args:
         rows: those shown; by default all that have samples.
-        reference: a row whose histogram is filled, the others being lines.
+        reference: a row whose histogram is filled, the others being lines. A column in which it
+            has no samples is not drawn.
     """
     import matplotlib.pyplot as plt
 
@@ -168,7 +186,11 @@ def energies(table: Any, rows: list[str] | None = None, reference: str | None = 
         }
         for column in table.columns
     }
-    samples = {column: by_row for column, by_row in samples.items() if by_row}
+    samples = {
+        column: by_row
+        for column, by_row in samples.items()
+        if by_row and (reference is None or reference in by_row)
+    }
     if not samples:
         return None
     figure, axes = plt.subplots(

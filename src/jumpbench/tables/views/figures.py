@@ -68,6 +68,15 @@ class Filled:
         run = self._sampled(row, column)
         return None if run is None else load_artifacts(run.folder)
 
+    def artifacts(self, row: str, column: str) -> dict[int, dict[str, Any]]:
+        """``samples.pt`` of every finished run of a cell that is here, by its seed."""
+        from jumpbench.artifacts import load_artifacts
+
+        if self._sampled(row, column) is None:
+            return {}
+        here = (run for run in self._runs[row, column] if _is_sampled(run))
+        return {run.seed: load_artifacts(run.folder) for run in here}
+
     def tested(self, row: str, column: str, size: int) -> Any:
         """What the samples of :meth:`artifact` were drawn for: the first ``size`` of its data's
         test items as one batch, or None."""
@@ -81,7 +90,7 @@ class Filled:
 
     def _sampled(self, row: str, column: str) -> Run | None:
         for run in self._runs.get((row, column), ()):
-            if (run.folder / SAMPLES).is_file() and (run.folder / METRICS).is_file():
+            if _is_sampled(run):
                 return run
         self._miss(row, column)
         return None
@@ -105,6 +114,10 @@ class Filled:
         if self._lacks:
             self.incomplete.add(name)
         return figure
+
+
+def _is_sampled(run: Run) -> bool:
+    return (run.folder / SAMPLES).is_file() and (run.folder / METRICS).is_file()
 
 
 BARS = {"name": "results", "_target_": "jumpbench.tables.views.barcharts.bars"}

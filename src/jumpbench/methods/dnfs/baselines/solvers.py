@@ -10,7 +10,7 @@ from jumpbench.evaluations.base import Evaluation
 from jumpbench.methods.common.base import Method
 from jumpbench.methods.dnfs.graphs import Problem, chains_of, solutions
 from jumpbench.methods.dnfs.paths import time_grid
-from jumpbench.samplers.annealed_jumps import Moves
+from jumpbench.samplers.annealed_jumps import KernelMoves
 from jumpbench.samplers.annealed_path import start_states
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws, timed
@@ -48,7 +48,8 @@ class AnnealedChains(Method):
 
     Args:
         problem: graphs and beta to a law.
-        moves: by name, the moves at every grid time t_1 .. t_K; each is a way of drawing.
+        moves: by name, the moves at every grid time t_1 .. t_K; each is a way of drawing. The state
+            from which they start costs at the first time alone.
         n_steps: K.
         beta: inverse temperature at t = 1.
         chains_per_graph: chains, and solutions, a graph.
@@ -57,7 +58,7 @@ class AnnealedChains(Method):
     def __init__(
         self,
         problem: Problem,
-        moves: Mapping[str, Moves],
+        moves: Mapping[str, KernelMoves],
         n_steps: int = 64,
         beta: float = 5.0,
         chains_per_graph: int = 20,
@@ -72,11 +73,13 @@ class AnnealedChains(Method):
     def draw(self, batch: Graphs, generator: torch.Generator) -> dict[str, Draws]:
         laws = chains_of(self.problem, batch, self.beta, self.chains_per_graph)
 
-        def chains(step: Moves) -> Draws:
-            x, cost = start_states(laws, len(laws), generator), Cost()
+        def chains(step: KernelMoves) -> Draws:
+            x = start_states(laws, len(laws), generator)
+            known = step.start(laws, x)
+            cost = known
             for t in time_grid(self.n_steps, self.device)[1:]:
                 x, spent = step(laws, x, t, generator)
-                cost += spent
+                cost += spent + known.scaled(-1)
             return solutions(laws, x, cost)
 
         return {name: timed(partial(chains, step)) for name, step in self.moves.items()}
