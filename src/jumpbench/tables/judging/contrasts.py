@@ -99,14 +99,18 @@ class _Builder:
         others = at.among or [row.name for row in self.table.rows if row.name not in ours]
         for metric, column in self._places(at):
             for other in others:
-                there = {(at.row, column, metric), (other, column, metric)} <= self.places
-                if other != at.row and there:
+                if other != at.row and self._has(at.row, other, column, metric):
                     yield self._better(at.row, other, column, metric, at.margin)
 
     def _order(self, at: Any) -> Iterator[Contrast]:
         for metric, column in self._places(at):
             for left, right in itertools.pairwise(at.rows):
-                yield self._better(left, right, column, metric, at.margin)
+                if self._has(left, right, column, metric):
+                    yield self._better(left, right, column, metric, at.margin)
+
+    def _has(self, left: str, right: str, column: str, metric: str) -> bool:
+        """Whether the table has both cells, measured or not."""
+        return {(left, column, metric), (right, column, metric)} <= self.places
 
     def _trend(self, at: Any) -> Iterator[Contrast]:
         sign = 1.0 if at.direction == "increasing" else -1.0
