@@ -20,5 +20,7 @@ def floor(cell: Cell) -> float | None:
 def ends(cells: Sequence[Cell]) -> list[float]:
     """The least and the largest floor of some cells; their mean alone where they are alike."""
     found = [value for cell in cells if (value := floor(cell)) is not None]
-    low, high = min(found, default=0.0), max(found, default=0.0)
-    return [fmean((low, high))] if found and high <= ALIKE * low else [low, high] if found else []
+    if not found:
+        return []
+    low, high = min(found), max(found)
+    return [fmean((low, high))] if high <= ALIKE * low else [low, high]
