@@ -1,4 +1,4 @@
-"""The peak rates of Tables 1 and 2 below paper scale follow from the recorded tuning by its rule."""
+"""The peak rates of Tables 1 and 2 below paper scale follow from the recorded tuning."""
 
 import pytest
 
