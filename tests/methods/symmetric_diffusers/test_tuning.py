@@ -4,18 +4,19 @@ import pytest
 
 from jumpbench.paths import checkout
 from jumpbench.tables.commands.recorded import read_record
-from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.grid import Selection, build, unique_runs
 
 PAPER = "symmetric_diffusers"
 GRID = [0.001, 0.003, 0.01]
 FAMILIES = {
-    "DiffSort, lists": ("sort_diffsort", "diffsort/small"),
-    "Error-free DiffSort, lists": ("sort_error_free_diffsort", "error_free/small"),
-    "SymmetricDiffusers, lists": ("sort", "sorter/small"),
-    "DiffSort, jigsaws": ("jigsaw_diffsort", "jigsaw_diffsort/small"),
-    "Error-free DiffSort, jigsaws": ("jigsaw_error_free_diffsort", "jigsaw_error_free/small"),
-    "Gumbel-Sinkhorn Network, jigsaws": ("jigsaw_gumbel_sinkhorn", "gumbel_sinkhorn/small"),
-    "SymmetricDiffusers, jigsaws": ("jigsaw", "diffuser/jigsaw"),
+    "DiffSort, lists": ("table2", "DiffSort", "n=7"),
+    "Error-free DiffSort, lists": ("table2", "Error-free DiffSort", "n=7"),
+    "SymmetricDiffusers, lists": ("table2", "SymmetricDiffusers (ours)", "n=7"),
+    "DiffSort, jigsaws": ("table1", "DiffSort", "Noisy MNIST 3x3"),
+    "Error-free DiffSort, jigsaws": ("table1", "Error-free DiffSort", "Noisy MNIST 3x3"),
+    "Gumbel-Sinkhorn Network, jigsaws": ("table1", "Gumbel-Sinkhorn Network", "Noisy MNIST 3x3"),
+    "SymmetricDiffusers, jigsaws": ("table1", "SymmetricDiffusers (ours)", "Noisy MNIST 3x3"),
 }
 
 
@@ -34,7 +35,7 @@ def test_the_peak_is_the_best_of_those_tried(family):
     correct = tried(family)
     best = max(correct, key=correct.get)
     assert sorted(correct) == (GRID if max(GRID, key=correct.get) < GRID[-1] else [*GRID, 0.03])
-    experiment, scale = FAMILIES[family]
-    run = plan_run(f"{PAPER}/{experiment}", (f"scale={PAPER}/{scale}",))
-    scheduler = run.config["method"]["scheduler"]
-    assert (scheduler["peak"], scheduler["warmup"]) == (best, 450)
+    table, row, column = FAMILIES[family]
+    grid = build(load(f"{PAPER}/{table}"), Selection("medium", "[0]", row, column))
+    schedulers = [run.config["method"]["scheduler"] for run in unique_runs(grid)]
+    assert [(s["peak"], s["warmup"]) for s in schedulers] == [(best, 450)]
