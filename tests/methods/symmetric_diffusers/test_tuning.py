@@ -34,7 +34,8 @@ def tried(family):
 def test_the_peak_is_the_best_of_those_tried(family):
     correct = tried(family)
     best = max(correct, key=correct.get)
-    assert sorted(correct) == (GRID if max(GRID, key=correct.get) < GRID[-1] else [*GRID, 0.03])
+    beyond = {GRID[0]: [0.0003], GRID[-1]: [0.03]}.get(max(GRID, key=correct.get), [])
+    assert sorted(correct) == sorted([*GRID, *beyond])
     table, row, column = FAMILIES[family]
     grid = build(load(f"{PAPER}/{table}"), Selection("medium", "[0]", row, column))
     schedulers = [run.config["method"]["scheduler"] for run in unique_runs(grid)]
