@@ -184,7 +184,8 @@ def _is_named(file: Path, place: str) -> bool:
     copied = {
         c.strip(' "?') for row in re.findall(r"copy: *\[(.*?)\]", TEXT) for c in row.split(",")
     }
-    return any(f"${{{path}}}" in TEXT or path in copied for path in paths)
+    named = [f"{before}{path}}}" for path in paths for before in ("${", ",")]  # ${times:2,path} too
+    return any(name in TEXT for name in named) or any(path in copied for path in paths)
 
 
 @pytest.mark.slow
