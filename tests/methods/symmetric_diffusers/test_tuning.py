@@ -20,7 +20,7 @@ def tried(family):
     """Correct by peak."""
     return {
         float(cell["row"].rpartition("peak ")[2]): cell["measured"]
-        for cell in read_record(f"{PAPER}/tuning", "medium")["cells"]
+        for cell in read_record(f"{PAPER}/tuning", "small")["cells"]
         if cell["row"].startswith(f"{family}, peak ") and cell["metric"] == "correct"
     }
 
