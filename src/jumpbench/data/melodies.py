@@ -39,9 +39,8 @@ def windows(line: Tensor, length: int) -> Tensor:
 class NottinghamMelodies(TokenData):
     """Windows of folk tunes (Nottingham database), one symbol per sixteenth note.
 
-    Every tenth tune, by name, is a test tune. A tune may occur under two names: of the first 100
-    test windows of 256 steps, three are also training windows. The test windows are one of each
-    test tune first.
+    Every tenth tune, by name, is a test tune. The test windows are one of each test tune first; of
+    the first 100 of 256 steps, three are also training windows.
 
     Args:
         length: steps in a window, D.
