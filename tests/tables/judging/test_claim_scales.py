@@ -56,7 +56,7 @@ def test_a_claim_is_judged_at_the_scales_alone_that_it_names(table):
     assert state(here) == "holds" and "judged here: another reason" in claim_words(here)
     there = result("small", scales=only)
     assert (there["holds"], there["because"], state(there)) == (None, None, "not judged")
-    assert there["detail"] == "can be decided at paper (another reason), not at small"
+    assert there["detail"] == "can be decided at paper, not at small"
     changed = result("paper", "why")
     assert (changed["holds"], changed["detail"], state(changed)) == (None, "why", "not judged")
     for scale, expected in (("paper", True), ("small", True), ("smoke", None)):

@@ -71,14 +71,14 @@ def evaluate(
 
 
 def unfit(table: Table, claim: Claim, scale: str) -> str:
-    """Why a scale cannot decide a claim, with those that can; empty if it can."""
+    """Which scales decide a claim, where this one cannot; empty if it can.
+
+    Why they can stands beside the verdict that they give.
+    """
     scales = table.deciding(claim)
     if scale in scales:
         return ""
-    reasons = dict.fromkeys(scales.values())
-    named = (f"{', '.join(n for n in scales if scales[n] == why)} ({why})" for why in reasons)
-    where = "; ".join(named)
-    return f"can be decided at {where}, not at {scale}"
+    return f"can be decided at {' and '.join(scales)}, not at {scale}"
 
 
 def decide(
