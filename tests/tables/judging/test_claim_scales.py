@@ -12,7 +12,7 @@ from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.claims import evaluate, in_print
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Claim
-from jumpbench.tables.views.wording import claim_words, state
+from jumpbench.tables.views.wording import claim_words, made_by, state
 
 
 @pytest.fixture
@@ -86,6 +86,8 @@ def test_a_reason_that_is_newer_than_a_record_needs_the_runs_of_today(project):
         )
 
     assert (lowest()["holds"], lowest()["detail"]) == (None, OTHER_SETTINGS)
+    shown = made_by(recorded_view(load("toy/coins"), content))
+    assert "1 of 5 runs have other settings than the scale has by now (toy/coin-012345" in shown
     assert lowest()["because"] is None
     for claim in content["claims"]:
         claim["because"] = "it was changed"
@@ -97,3 +99,7 @@ def test_a_reason_that_is_newer_than_a_record_needs_the_runs_of_today(project):
     for value, run in zip(values, today, strict=True):
         value["run"] = run
     assert lowest()["because"] == "it was changed"
+    assert "other settings" not in made_by(recorded_view(load("toy/coins"), content))
+    content["overrides"] = ["data.flips_of_then=7"]  # no run has it any more
+    shown = made_by(recorded_view(load("toy/coins"), content))
+    assert "5 of 5 runs have other settings" in shown

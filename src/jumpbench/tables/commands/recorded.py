@@ -101,15 +101,18 @@ OTHER_SETTINGS = "its record has other settings than the scale has by now: make 
 def recorded_view(table: Table, content: dict[str, Any]) -> View:
     """A record as it is shown: its numbers, judged as the table file and the rules say today.
 
-    A reason why the scale can decide a claim may be newer than the record. Then it counts only if
-    all recorded runs are still those of the scale.
+    Its provenance names the runs whose settings are no longer those of the scale
+    (``other_settings``). A reason why the scale can decide a claim may be newer than the record:
+    then it counts only if there are none.
     """
     file = str(recorded_file(table.id, content["scale"]))
     known = composed_numbers(table, content["scale"], content.get("mentions"))
     table = filled(table, content["scale"], known)
     cells = [_as_compared(table, content, Cell.from_json(c, file)) for c in content["cells"]]
     changes = content.get("changes", ())
-    view = View(table, content["scale"], cells, provenance=content["provenance"], overrides=changes)
+    others = _of_other_settings(table, content)
+    provenance = {**content["provenance"], "other_settings": others}
+    view = View(table, content["scale"], cells, provenance=provenance, overrides=changes)
     not_judged = content.get("not_judged") or view.not_judged
     claims = evaluate(table, cells, content["scale"], not_judged)
     known_reasons = {claim["id"]: claim.get("because") for claim in content["claims"]}
@@ -117,7 +120,7 @@ def recorded_view(table: Table, content: dict[str, Any]) -> View:
         claim["id"] for claim in claims
         if claim["because"] not in (None, PAPERS, OWN, known_reasons.get(claim["id"]))
     }  # fmt: skip
-    if anew and not _is_planned(table, content):
+    if anew and others:
         affected = replace(table, claims=tuple(c for c in table.claims if c.id in anew))
         instead = evaluate(affected, cells, content["scale"], OTHER_SETTINGS)
         named = {claim["id"]: claim for claim in instead}
@@ -125,15 +128,19 @@ def recorded_view(table: Table, content: dict[str, Any]) -> View:
     return replace(view, claims=claims)
 
 
-def _is_planned(table: Table, content: dict[str, Any]) -> bool:
-    """Whether every run of the record is still one of its scale."""
+def _of_other_settings(table: Table, content: dict[str, Any]) -> list[str]:
+    """The runs of a record that its scale would no longer make."""
     from jumpbench.tables.planning.grid import Selection, build
 
-    made = {value["run"] for cell in content["cells"] for value in cell["values"]}
+    made = sorted({value["run"] for cell in content["cells"] for value in cell["values"]})
     scale, overrides = content["scale"], tuple(content.get("overrides") or ())
     seeds = str(sorted(content.get("seeds") or [0])).replace(" ", "")
-    grid = build(table, Selection(scale, seeds, overrides=overrides))
-    return made <= {run.id for cell in grid for run in cell.runs}
+    try:
+        grid = build(table, Selection(scale, seeds, overrides=overrides))
+    except UserError:  # what was asked for then is unknown by now
+        return made
+    planned = {run.id for cell in grid for run in cell.runs}
+    return [run for run in made if run not in planned]
 
 
 def _as_compared(table: Table, content: dict[str, Any], cell: Cell) -> Cell:

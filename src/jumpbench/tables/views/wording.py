@@ -205,8 +205,8 @@ def made_by(view: View) -> str:
     text += f" on {hardware}" if hardware else ""
     models = ", ".join(map(str, provenance.get("models") or ()))
     text += f", from {models}" if models else ""
-    older = older_runs(provenance)
-    return f"{text}; {older}" if older else text
+    aged = filter(None, (older_runs(provenance), other_runs(provenance)))
+    return "; ".join((text, *aged))
 
 
 def older_runs(provenance: Mapping[str, Any]) -> str:
@@ -214,10 +214,18 @@ def older_runs(provenance: Mapping[str, Any]) -> str:
 
     Empty if there are none.
     """
-    outdated = provenance.get("outdated_runs") or ()
-    if not outdated:
+    return _counted(provenance, "outdated_runs", "are older than the code of their method")
+
+
+def other_runs(provenance: Mapping[str, Any]) -> str:
+    """How many runs of a record have settings that its scale no longer has; empty if none has."""
+    return _counted(provenance, "other_settings", "have other settings than the scale has by now")
+
+
+def _counted(provenance: Mapping[str, Any], key: str, what: str) -> str:
+    """``3 of 21 runs are what (the first three, ...)``; empty if none is."""
+    runs = provenance.get(key) or ()
+    if not runs:
         return ""
-    return (
-        f"{len(outdated)} of {provenance.get('n_runs', len(outdated))} runs are older than the "
-        f"code of their method ({', '.join(outdated[:3])}{', ...' if len(outdated) > 3 else ''})"
-    )
+    named = f"{', '.join(runs[:3])}{', ...' if len(runs) > 3 else ''}"
+    return f"{len(runs)} of {provenance.get('n_runs', len(runs))} runs {what} ({named})"
