@@ -132,7 +132,7 @@ def _of_other_settings(table: Table, content: dict[str, Any]) -> list[str]:
     """The runs of a record that its scale would no longer make."""
     from jumpbench.tables.planning.grid import Selection, build
 
-    made = sorted({value["run"] for cell in content["cells"] for value in cell["values"]})
+    made = sorted({str(value["run"]) for cell in content["cells"] for value in cell["values"]})
     scale, overrides = content["scale"], tuple(content.get("overrides") or ())
     seeds = str(sorted(content.get("seeds") or [0])).replace(" ", "")
     try:
