@@ -13,7 +13,7 @@ def drawn(loader):
 
 
 def test_numbers_are_made_of_held_out_digits():
-    data = held_out.SortDigits(3, n_samples=10, batch_size=4, held_out=20, generated=100)
+    data = held_out.HeldOutDigits(3, n_samples=10, batch_size=4, held_out=20, generated=100)
     data.setup()
     digits = torch.cat([batch["digits"] for batch in drawn(data.test_dataloader())])
     assert digits.shape == (10, 3, 4) and digits.min() >= 80 and digits.max() < 100
@@ -22,7 +22,7 @@ def test_numbers_are_made_of_held_out_digits():
 
 
 def test_jigsaws_are_of_held_out_images():
-    data = held_out.NoisyMnistJigsaw(2, n_samples=20, batch_size=8, held_out=20, generated=100)
+    data = held_out.HeldOutJigsaw(2, n_samples=20, batch_size=8, held_out=20, generated=100)
     data.setup()
     index = torch.cat([batch["index"] for batch in drawn(data.test_dataloader())])
     assert index.tolist() == list(range(80, 100))
@@ -39,14 +39,14 @@ def test_the_tables_data_are_tested_on_test_images():
 
 @pytest.mark.parametrize("kept", [0, 19])
 def test_a_jigsaw_needs_as_many_held_out_images_as_lists(kept):
-    data = held_out.NoisyMnistJigsaw(2, n_samples=20, held_out=kept, generated=100)
+    data = held_out.HeldOutJigsaw(2, n_samples=20, held_out=kept, generated=100)
     data.setup()
     with pytest.raises(UserError, match="held_out=20"):
         data.test_dataloader()
 
 
 def test_numbers_need_held_out_digits():
-    data = held_out.SortDigits(3, n_samples=20, generated=100)
+    data = held_out.HeldOutDigits(3, n_samples=20, generated=100)
     data.setup()
     with pytest.raises(UserError, match="held-out"):
         data.test_dataloader()

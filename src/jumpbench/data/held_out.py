@@ -26,11 +26,11 @@ class HeldOut(ListData):
         return self._fixed("valid", self.n_samples)
 
 
-class SortDigits(HeldOut, sorting.SortDigits):
+class HeldOutDigits(HeldOut, sorting.SortDigits):
     """:class:`jumpbench.data.sorting.SortDigits`, tested on held-out digits."""
 
 
-class NoisyMnistJigsaw(HeldOut, jigsaw.NoisyMnistJigsaw):
+class HeldOutJigsaw(HeldOut, jigsaw.NoisyMnistJigsaw):
     """:class:`jumpbench.data.jigsaw.NoisyMnistJigsaw`, tested on held-out images."""
 
     distinct = True
