@@ -108,9 +108,7 @@ def followed(lines, folder):
 
 
 def check_hour(shown, outputs):
-    assert "Exact errors on enumerable lattices (smoke scale)" in shown.replace(
-        "Smoke run of: ", ""
-    )
+    assert "Exact errors on enumerable lattices, smoke run (smoke scale)" in shown
     rings = [p for p in (outputs / "runs/dasbs").glob("dasbs-exact-Ring-*") if str(p) in shown]
     found = [json.loads((p / "metrics.json").read_text())["metrics"].get("tv") for p in rings]
     assert 0 < min(tv for tv in found if tv is not None) < 0.9

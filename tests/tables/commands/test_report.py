@@ -23,7 +23,7 @@ def test_list_report_and_recorded_results(project, capsys, monkeypatch):
     assert main(["table", "toy/coins", "scale=smoke"]) == 0
     assert main(["report"]) == 0
     made = (project / "outputs/report/index.html").read_text()
-    assert 'id="toy-coins"' in made and "Smoke run of: Toy" in made
+    assert 'id="toy-coins"' in made and "Toy, smoke run" in made
     readme = project / "reproduce/toy/README.md"
     readme.write_text(
         "# toy\n<!-- results -->\nSTALE\n<!-- /results -->\n<!-- result:toy/coins.smoke -->\n"
@@ -42,7 +42,7 @@ def test_list_report_and_recorded_results(project, capsys, monkeypatch):
     assert "Regenerate with `reproduce/run_table.sh toy/coins scale=smoke`." in page
     text = readme.read_text()
     assert "STALE" not in text and text.endswith("-->\nend\n")
-    assert "- [Smoke run of: Toy](RESULTS.md#coins-smoke), smoke: 5/5 cells." in text
+    assert "- [Toy, smoke run](RESULTS.md#coins-smoke), smoke: 5/5 cells." in text
     assert text.count("| fair | 0.4") == 1  # the one that names a record whole
     assert main(["report", "--readme"]) == 0  # nothing to renew
     assert main(["list"]) == 0

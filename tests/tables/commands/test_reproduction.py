@@ -19,7 +19,7 @@ from jumpbench.tables.views.tablefiles import TableFiles
 def test_one_command_makes_the_table_and_all_its_files(project, capsys):
     assert main(["table", "toy/coins", "scale=smoke", "notes=true"]) == 0
     shown = capsys.readouterr().out
-    assert "Smoke run of: Toy (smoke scale)" in shown and "paper 0.50" not in shown
+    assert "Toy, smoke run (smoke scale)" in shown and "paper 0.50" not in shown
     assert "○ The fair coin" in shown and "not at smoke" in " ".join(shown.split())
     assert max(map(len, shown.splitlines()[1:])) <= 100
     record = table_json(project)

@@ -121,7 +121,7 @@ def test_a_miniature_says_what_ran_and_has_no_published_numbers_beside(filled, c
     console.print_table(view)
     page = re.sub(r"<script.*?</script>", "", to_html(view, []), flags=re.DOTALL)
     for text in (capsys.readouterr().out, to_markdown(view), page, to_latex(view)):
-        assert "Miniature of: Toy" in text and "a tenth of the flips." in text
+        assert "Toy in miniature" in text and "a tenth of the flips." in text
         assert "tiny n" in text and "a coin" in text and "small n" not in text
         assert "paper 0.5" not in text and "(0.50)" not in text and "elsewhere" not in text
     table = changed(table, title="Coins", about="of cents")

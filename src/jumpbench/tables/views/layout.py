@@ -38,8 +38,10 @@ class View:
 
     @property
     def title(self) -> str:
-        prefix = {"smoke": "Smoke run of: ", "miniature": "Miniature of: "}.get(self.scale.kind, "")
-        return self.scale.title or prefix + self.table.title
+        """Of the scale; else the table's, as in ``Table 9 in miniature: digits of one class``."""
+        kind = {"smoke": ", smoke run", "miniature": " in miniature"}.get(self.scale.kind, "")
+        name, *rest = self.table.title.split(": ", maxsplit=1)
+        return self.scale.title or ": ".join((name + kind, *rest))
 
     @property
     def heading(self) -> str:
