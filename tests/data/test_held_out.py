@@ -21,8 +21,9 @@ def test_numbers_are_made_of_held_out_digits():
     assert trained.max() < 80
 
 
-def test_jigsaws_are_of_held_out_images():
-    data = held_out.HeldOutJigsaw(2, n_samples=20, batch_size=8, held_out=20, generated=100)
+@pytest.mark.parametrize("kind", [held_out.HeldOutJigsaw, held_out.HeldOutCifar10Jigsaw])
+def test_jigsaws_are_of_held_out_images(kind):
+    data = kind(2, n_samples=20, batch_size=8, held_out=20, generated=100)
     data.setup()
     index = torch.cat([batch["index"] for batch in drawn(data.test_dataloader())])
     assert index.tolist() == list(range(80, 100))

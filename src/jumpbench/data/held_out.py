@@ -34,3 +34,9 @@ class HeldOutJigsaw(HeldOut, jigsaw.NoisyMnistJigsaw):
     """:class:`jumpbench.data.jigsaw.NoisyMnistJigsaw`, tested on held-out images."""
 
     distinct = True
+
+
+class HeldOutCifar10Jigsaw(HeldOut, jigsaw.Cifar10Jigsaw):
+    """:class:`jumpbench.data.jigsaw.Cifar10Jigsaw`, tested on held-out images."""
+
+    distinct = True
