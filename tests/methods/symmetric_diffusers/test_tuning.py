@@ -39,9 +39,9 @@ def test_the_peak_is_the_best_of_those_tried(method, name):
     place = GRID.index(best)
     assert {*GRID[place - 1 : place + 2], 0.001, 0.003, 0.01} <= {*correct} <= {*GRID}
     row = f"{OURS} (ours)" if method == OURS else method
-    schedulers = [
-        run.config["method"]["scheduler"]
+    grids = [
+        build(load(f"{PAPER}/{table}"), Selection(scale, "[0]", row, served))
         for scale in ("small", "medium")
-        for run in unique_runs(build(load(f"{PAPER}/{table}"), Selection(scale, "[0]", row, served)))
     ]
+    schedulers = [run.config["method"]["scheduler"] for grid in grids for run in unique_runs(grid)]
     assert schedulers and {(s["peak"], s["warmup"]) for s in schedulers} == {(best, 450)}

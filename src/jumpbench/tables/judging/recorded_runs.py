@@ -8,7 +8,7 @@ from typing import Any
 from jumpbench.tables.judging.cells import Cell, Value, by_place
 from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run
-from jumpbench.tables.runs.codeage import is_outdated
+from jumpbench.tables.runs.codeage import is_here, is_outdated
 
 
 class RecordedRuns:
@@ -87,12 +87,13 @@ class RecordedRuns:
         return [*known, whole]
 
     def is_outdated(self, run: Run, origin: Mapping[str, Any]) -> bool:
-        """Whether the record says that a run was older than its code, or it is by now."""
-        if run.id in (self.provenance.get("outdated_runs") or ()):
-            return True
+        """Whether a run is older than its code; what the record says if its commit is not here."""
         commits = [origin["commit"]] if origin.get("commit") else _commits(origin["made_by"])
         edited = origin.get("edited") or {}
-        return any(is_outdated(run.config, {"commit": c, "edited": edited}) for c in commits)
+        if any(is_outdated(run.config, {"commit": c, "edited": edited}) for c in commits):
+            return True
+        known = bool(commits) and all(map(is_here, commits))
+        return not known and run.id in (self.provenance.get("outdated_runs") or ())
 
     def seconds(self, places: Container[tuple[str, str | None]]) -> list[dict[str, Any]]:
         """What runs took, as the record has it: those of these rows and columns, or (None) what a

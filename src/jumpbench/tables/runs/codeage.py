@@ -38,6 +38,18 @@ def is_outdated(config: dict[str, Any], origin: dict[str, Any]) -> bool:
     return bool(known and files) and _changed_since(commit, files, tuple(then.items()))
 
 
+def is_here(commit: str) -> bool:
+    """Whether the checkout has a commit, so that files can be compared with it."""
+    root = checkout()
+    return root is not None and _has_commit(root, commit)
+
+
+@functools.cache
+def _has_commit(root: Path, commit: str) -> bool:
+    known = re.fullmatch("[0-9a-f]{7,64}", commit)  # anything else could be an option of git
+    return bool(known) and git(root, "cat-file", "-e", f"{commit}^{{commit}}") is not None
+
+
 def edited(root: Path) -> dict[str, str]:
     """Digest of every file under ``src/`` that is new or differs from the commit, by its name."""
     names = _differing(root, "HEAD", ["src"])
