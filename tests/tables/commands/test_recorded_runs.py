@@ -176,8 +176,9 @@ def test_without_a_record_all_runs_are_made_and_fresh_is_refused(project, machin
 
 
 @pytest.mark.slow
-def test_pictures_of_runs_that_are_elsewhere_stay_recorded(project, machine, monkeypatch):
-    """Those that are drawn from cells are drawn anew."""
+def test_pictures_of_runs_that_are_elsewhere_stay_recorded(project, machine, monkeypatch, capsys):
+    """Those that are drawn from cells are drawn anew. None stays that may show a run which another
+    one took the place of."""
     table = project / "reproduce/toy/coins.yaml"
     curves = "_target_: jumpbench.tables.views.figures.curves, metrics: [mean], x: n"
     entries = f"[{{name: c, {curves}}}, {{name: all, _target_: toys.means}}]"
@@ -201,6 +202,14 @@ def test_pictures_of_runs_that_are_elsewhere_stay_recorded(project, machine, mon
     for name, digest in after.items():
         file = project / f"reproduce/toy/results/coins.small.{name}.png"
         assert hashlib.sha256(file.read_bytes()).hexdigest() == digest
+    assert "no longer recorded" not in capsys.readouterr().err
+    machine("third")
+    table.write_text(table.read_text().replace("method.bias=0.9", "method.bias=0.8"))
+    assert main([*TABLE, "rows=biased", "seeds=[0]", "recorded=true"]) == 0
+    assert main(RECORD) == 0
+    (replaced,) = [p["sha256"] for p in record(project)["pictures"] if p["name"] == "all"]
+    assert replaced != before["all"]
+    assert "'all' may show runs that are no longer recorded" in capsys.readouterr().err
 
 
 def test_a_record_of_the_suite_gives_its_own_cells(tmp_path, monkeypatch):

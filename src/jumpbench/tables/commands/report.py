@@ -50,7 +50,7 @@ def record(table_id: str, selection: Selection) -> Path:
 
     The whole table is collected anew and no run is made: cells without one are recorded as not
     run. Runs of the earlier record, if there is one, that have no folder here stay recorded, and
-    so do pictures that need their samples. Its files are renewed too, and its pictures are kept
+    so do pictures that need their samples, unless some of its runs give way to others. Its files are renewed too, and its pictures are kept
     beside the record, each at most 200 kB. A run that is older than the code of its method is told.
 
     Raises:
@@ -89,6 +89,14 @@ def record(table_id: str, selection: Selection) -> Path:
         print(f"warning: {older}; fresh=true makes them again", file=sys.stderr)
     place = place_for_record(table_id, selection.scale)
     kept = earlier_pictures(place, files.incomplete) if recorded else []
+    if recorded and not recorded.runs <= {value.run for cell in cells for value in cell.values}:
+        for entry in kept:
+            print(
+                f"warning: picture '{entry['name']}' may show runs that are no longer recorded; "
+                "what the runs here show takes its place",
+                file=sys.stderr,
+            )
+        kept = []
     stay = {entry["name"] for entry in kept}
     pictures = {n: p for n, p in pictures_for(view, files.figures).items() if n not in stay}
     entries = [*kept, *keep_pictures(place, pictures)]

@@ -29,6 +29,11 @@ class RecordedRuns:
         self.provenance: Mapping[str, Any] = content["provenance"]
         self._cells = by_place([Cell.from_json(cell, where) for cell in content["cells"]])
 
+    @property
+    def runs(self) -> set[str]:
+        """The runs that its cells have numbers of."""
+        return {value.run for cell in self._cells.values() for value in cell.values}
+
     def found(self, entry: GridCell, run: Run) -> tuple[Cell, Value] | None:
         """The recorded cell of an entry, and the value of a run in it; None if there is none.
 
