@@ -50,8 +50,9 @@ def record(table_id: str, selection: Selection) -> Path:
 
     The whole table is collected anew and no run is made: cells without one are recorded as not
     run. Runs of the earlier record, if there is one, that have no folder here stay recorded, and
-    so do pictures that need their samples, unless some of its runs give way to others. Its files are renewed too, and its pictures are kept
-    beside the record, each at most 200 kB. A run that is older than the code of its method is told.
+    so do pictures that need their samples, unless some of its runs gave way to others. Its files
+    are renewed too, and its pictures are kept beside the record, each at most 200 kB. A run that is
+    older than the code of its method is told.
 
     Raises:
         UserError: a part of a table, one changed by overrides, no finished run of it, or seeds of
