@@ -1,8 +1,10 @@
 """Priors that another run has trained."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from jumpbench.artifacts import load_weights
@@ -13,15 +15,22 @@ from jumpbench.processes.schedules import Geometric, Schedule
 
 
 class NetworkScore(nn.Module):
-    """Ratios at time t from a network that gives log-scores at noise sigma(t)."""
+    """Ratios at time t from a network that gives log-scores at noise sigma(t).
 
-    def __init__(self, network: nn.Module, schedule: Schedule) -> None:
+    With ``bfloat16`` the network's products and convolutions are in bfloat16 (autocast); what
+    samplers make of its scores stays in float32.
+    """
+
+    def __init__(self, network: nn.Module, schedule: Schedule, bfloat16: bool = False) -> None:
         super().__init__()
-        self.network, self.schedule = network, schedule
+        self.network, self.schedule, self.bfloat16 = network, schedule, bfloat16
 
     def forward(self, x: Tensor, t: float) -> Tensor:
         noise = self.schedule.total(t).float().to(x.device).expand(len(x))
-        return self.network(x, noise).float().exp()
+        half = torch.autocast(x.device.type, torch.bfloat16) if self.bfloat16 else nullcontext()
+        with half:
+            log_score = self.network(x, noise)
+        return log_score.float().exp()
 
 
 def learned_prior(
@@ -31,6 +40,7 @@ def learned_prior(
     problem: Problem,
     schedule: Schedule | None = None,
     compile: bool = False,
+    bfloat16: bool = False,
     **options: Any,
 ) -> ScorePrior:
     """The prior of a run of :class:`~jumpbench.methods.common.score_training.ScoreTraining`.
@@ -42,6 +52,8 @@ def learned_prior(
         schedule: likewise.
         problem: says the length D.
         compile: compile the network; every new shape of a batch takes its time to compile.
+        bfloat16: see :class:`NetworkScore`; processors with such instructions are 2 to 3 times as
+            fast.
         options: see :class:`~jumpbench.methods.sgdd.prior.ScorePrior`.
 
     Raises:
@@ -51,6 +63,6 @@ def learned_prior(
     network = load_weights(network, folder)
     if compile:
         network.compile()
-    score = NetworkScore(network, schedule)
+    score = NetworkScore(network, schedule, bfloat16)
     prior = ScorePrior(score, process, problem.length, schedule=schedule, **options)
     return prior.requires_grad_(False).eval()
