@@ -3,13 +3,15 @@
 import pytest
 import torch
 
+import jumpbench
 from jumpbench.errors import UserError
 from jumpbench.methods.sgdd import MetropolisStep, SplitGibbs
-from jumpbench.methods.sgdd.learned_prior import learned_prior
+from jumpbench.methods.sgdd.learned_prior import NetworkScore, learned_prior
 from jumpbench.methods.sgdd.pair_likelihood import exclusive_or
 from jumpbench.methods.sgdd.problems.pairs import PairProblem
 from jumpbench.networks.denoising_scores import DenoisingScores
 from jumpbench.networks.score_convolution import ScoreConvolution
+from jumpbench.processes.schedules import Geometric
 from jumpbench.processes.uniform import UniformProcess
 
 PROBLEM = PairProblem(8, 1.0, exclusive_or)
@@ -51,6 +53,24 @@ def test_bfloat16_stays_in_the_network(tmp_path, generator):
     assert error.max() < 0.05 * single.abs().max() and error.mean() < 0.01 * single.std()
     torch.testing.assert_close(half.gather(-1, x[..., None]), torch.zeros(50, 64, 1))
     assert not torch.is_autocast_enabled("cpu")
+
+
+def test_laws_of_clean_digits_in_bfloat16():
+    """The law of a clean pixel, with the prior of Table 4: what SVDD-PM, SMC and DPS draw from."""
+    prior = jumpbench.load_model("sgdd/mnist-32").method
+    generator = torch.Generator().manual_seed(0)
+    digits = prior.sample(4, 1024, generator)
+    schedule, process = Geometric(), UniformProcess(2)
+    for t in (0.9, 0.7, 0.5, 0.3, 0.1):
+        noise = schedule.total(t)
+        x = process.sample(digits, noise, generator)
+        single, half = (
+            process.denoise(x, NetworkScore(prior.network, schedule, on)(x, t), noise)[..., 1]
+            for on in (False, True)
+        )
+        difference = single - half
+        assert 0 < difference.abs().max() < 0.02, t
+        assert difference.mean().abs() < 1e-3, t
 
 
 def test_weights_that_do_not_fit_are_refused(tmp_path):
