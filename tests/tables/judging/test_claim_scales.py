@@ -36,6 +36,16 @@ def test_claims_stand_beside_the_papers_own_numbers(table):
     assert in_print(table, Claim("c", "text", reason="none")) is None
 
 
+def test_a_row_of_ours_may_stand_for_one_of_the_paper_in_print(table):
+    check = {"order": {"rows": ["fair", "walk"], "metric": "mean", "column": "small n"}}
+    assert in_print(table, claim_of(check)) == "not printed"
+    rows = tuple(
+        dataclasses.replace(row, ours=True, printed_as="biased") if row.name == "walk" else row
+        for row in table.rows
+    )
+    assert in_print(dataclasses.replace(table, rows=rows), claim_of(check)) == "holds"
+
+
 def test_a_claim_is_judged_at_the_scales_alone_that_it_names(table):
     check = {"best": {"row": "fair", "among": ["biased"]}}
     cells = [

@@ -44,6 +44,7 @@ MISTAKES = [
     ("name: biased", "name: fair", "row 'fair' is defined twice"),
     ("name: biased", 'name: "a\\eb"', "control characters"),
     ("only: [small n]", "only: [tiny n]", "unknown column 'tiny n'"),
+    ("only: [small n]", "printed_as: fare", "unknown row 'fare'"),
     ("fair: {small n: 0.5,", "unfair: {small n: 0.5,", "unknown row 'unfair'"),
     ("small n: 0.5, large n: 0.5", "smal n: 0.5", "unknown column 'smal n'; did you mean"),
     ("small n: 0.5, large n: 0.5", "small n: [0.5]", "must be a number"),

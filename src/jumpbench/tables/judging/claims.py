@@ -143,9 +143,10 @@ def in_print(table: Table, claim: Claim) -> str | None:
     """``holds``, ``fails in k of m`` (by the signs of printed differences), ``not printed``."""
     if claim.check is None or claim.ours or not table.published:
         return None
+    printed_as = {row.name: row.printed_as or row.name for row in table.rows}
 
     def printed(row: str, column: str, metric: str) -> Estimate:
-        number = table.published_number(row, column, metric)
+        number = table.published_number(printed_as[row], column, metric)
         value = None if number is None or isinstance(number.value, str) else number.value
         return Estimate(value if table.metrics[metric].printed else None)
 

@@ -85,6 +85,7 @@ class _Names:
             self.refer("column", row.columns, ("rows", i, "columns"))
             self.refer("column", row.only, ("rows", i, "only"))
             self.refer("metric", row.metrics, ("rows", i, "metrics"))
+            self.refer("row", [row.printed_as] if row.printed_as else (), ("rows", i, "printed_as"))
             if not row.cited and not (row.experiment or self.table.experiment):
                 raise self.wrong(("rows", i), f"row '{row.name}' has no experiment")
 

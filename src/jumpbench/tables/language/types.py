@@ -78,7 +78,8 @@ class Metric:
 class Row:
     """A method. ``ours``: not in the paper; ``cited``: shown, never measured; ``exact``: nothing
     of it is trained or drawn, so its numbers have no error; ``reference``: a yardstick, such as a
-    solver or exact draws, which is never called the best of a column."""
+    solver or exact draws, which is never called the best of a column; ``printed_as``: the row of
+    the paper whose setting it has at every scale, and whose printed numbers are its own."""
 
     name: Name
     overrides: Words = ()
@@ -87,6 +88,7 @@ class Row:
     cited: bool = False
     exact: bool = False
     reference: bool = False
+    printed_as: str | None = None
     not_target: str | None = None  # why its published numbers are shown and not compared
     note: str | None = None
     columns: Mapping[str, Words] = field(default_factory=dict)  # overrides in single columns
