@@ -29,6 +29,16 @@ def test_the_pace_counts_the_steps_of_this_attempt_from_the_first_one_on():
     assert pace.left() is None and pace.share == 0.0
 
 
+def test_a_single_long_step_has_a_share_and_time_left():
+    pace = Pace(began=0.0)
+    pace.reached("test", 0.0, 1, 10.0)
+    assert pace.said() == "test 0/1"
+    pace.reached("test", 0.25, 1, 110.0)
+    assert pace.said() == "test 25 %, 5 min 00 s left"
+    pace.reached("test", 1.0, 1, 410.0)
+    assert pace.said() == "test 1/1" and pace.share == 1
+
+
 @pytest.fixture
 def clock(monkeypatch):
     now = [0.0]

@@ -23,11 +23,11 @@ class NetworkScore(nn.Module):
 
     def __init__(self, network: nn.Module, schedule: Schedule, bfloat16: bool = False) -> None:
         super().__init__()
-        self.network, self.schedule, self.bfloat16 = network, schedule, bfloat16
+        self.network, self.schedule, self.in_bfloat16 = network, schedule, bfloat16
 
     def forward(self, x: Tensor, t: float) -> Tensor:
         noise = self.schedule.total(t).float().to(x.device).expand(len(x))
-        half = torch.autocast(x.device.type, torch.bfloat16) if self.bfloat16 else nullcontext()
+        half = torch.autocast(x.device.type, torch.bfloat16) if self.in_bfloat16 else nullcontext()
         with half:
             log_score = self.network(x, noise)
         return log_score.float().exp()

@@ -12,6 +12,7 @@ from jumpbench.methods.sgdd.schedule import paper_times, printed_penalty
 from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.progress import reported
 
 
 class SplitGibbs:
@@ -75,7 +76,7 @@ class SplitGibbs:
         small = torch.uint8 if prior.n_states <= 256 else torch.int32
         x = z = prior.noise(n_chains, generator)
         acceptances, path, evaluations, steps = [], [], 0.0, 0
-        for t, denoiser in zip(times, denoisers, strict=True):
+        for t, denoiser in reported(zip(times, denoisers, strict=True), len(times)):
             penalty = self.penalty(float(prior.schedule.total(t)), prior.n_states)
             if self.prior_first:
                 x = denoiser(z, generator)

@@ -21,6 +21,7 @@ from rich.text import Text
 
 from jumpbench.errors import DataMissing, UserError
 from jumpbench.names import no_such
+from jumpbench.tables.commands.progress import far
 from jumpbench.tables.commands.run_seconds import duration, kept
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import SCALES
@@ -153,7 +154,7 @@ def _reached(folder: Path) -> list[str]:
     if (event := told_progress(folder)) is None:
         return []
     stage, done, total, watched = event
-    return [f"{stage} {done}" + (f"/{total}" if total else ""), *filter(None, [watched])]
+    return [f"{stage} {far(done, total)}", *filter(None, [watched])]
 
 
 def _stopped(folder: Path) -> tuple[str, str]:

@@ -25,22 +25,23 @@ PLAIN_SECONDS = 60.0
 
 @dataclass
 class Pace:
-    """How fast one run goes: steps of its present stage since the first one of this attempt.
+    """How fast one run goes: steps of its present stage since the first one of this attempt;
+    of one that a sampler tells of, its parts.
 
     What came before (imports, data, steps of an attempt that was stopped) says nothing about it.
     """
 
     began: float
     stage: str = ""
-    done: int = 0
+    done: float = 0
     total: int | None = None
-    first_done: int = 0
+    first_done: float = 0
     first_at: float = 0.0
     last_at: float = 0.0
     watched: str = ""
 
     def reached(
-        self, stage: str, done: int, total: int | None, now: float, watched: str = ""
+        self, stage: str, done: float, total: int | None, now: float, watched: str = ""
     ) -> None:
         if stage != self.stage:
             self.stage, self.first_done, self.first_at = stage, done, now
@@ -63,14 +64,14 @@ class Pace:
 
     @property
     def rate(self) -> str:
-        """``4.2/s``, or ``3.1 s each``; empty until two steps were seen."""
-        if not (seconds := self.step_seconds):
+        """``4.2/s``, or ``3.1 s each``; empty until two steps were seen, and of a single one."""
+        if not (seconds := self.step_seconds) or self.total == 1:
             return ""
         return f"{1 / seconds:.3g}/s" if seconds < 1 else f"{seconds:.3g} s each"
 
     def said(self) -> str:
         """``fit 110/1000, 12/s, 1 min 14 s left, loss 0.123``: as much of it as is known."""
-        parts = [f"{self.stage} {self.done}" + (f"/{self.total}" if self.total else ""), self.rate]
+        parts = [f"{self.stage} {far(self.done, self.total)}", self.rate]
         if (left := self.left()) and left >= 1:
             parts.append(f"{_duration(left)} left")
         return ", ".join(filter(None, [*parts, self.watched]))
@@ -80,6 +81,13 @@ class Pace:
         if not self.total or self.step_seconds is None:
             return None
         return self.step_seconds * self.total
+
+
+def far(done: float, total: int | None) -> str:
+    """``110/1000``; ``31 %`` within a step; ``110`` where nobody knows the end."""
+    if total is None:
+        return f"{done:.0f}"
+    return f"{done:.0f}/{total}" if done == int(done) else f"{100 * done / total:.0f} %"
 
 
 class Terminal:
@@ -164,7 +172,7 @@ class Terminal:
                        f" ({self._name(run)})")  # fmt: skip
 
     def progress(
-        self, run: Run, stage: str, done: int, total: int | None, watched: str = ""
+        self, run: Run, stage: str, done: float, total: int | None, watched: str = ""
     ) -> None:
         pace = self._paces.setdefault(run.hash, Pace(time.monotonic()))
         pace.reached(stage, done, total, time.monotonic(), watched)

@@ -54,5 +54,5 @@ class OfOne:
     def __init__(self, run: Run, events: Events) -> None:
         self._run, self._events = run, events
 
-    def progress(self, stage: str, done: int, total: int | None, watched: str = "") -> None:
+    def progress(self, stage: str, done: float, total: int | None, watched: str = "") -> None:
         self._events.progress(self._run, stage, done, total, watched)

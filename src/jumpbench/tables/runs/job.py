@@ -71,7 +71,7 @@ class ToFile:
     def __init__(self, folder: Path, watch: Any = None) -> None:
         self._path, self._told, self._watch = folder / PROGRESS, 0.0, watch
 
-    def progress(self, stage: str, done: int, total: int | None, watched: str = "") -> None:
+    def progress(self, stage: str, done: float, total: int | None, watched: str = "") -> None:
         if self._watch is not None:
             self._watch.progress(stage, done, total, watched)
         first_process = os.environ.get("LOCAL_RANK", "0") == os.environ.get("NODE_RANK", "0") == "0"
@@ -82,13 +82,13 @@ class ToFile:
                 write_json(self._path, event)
 
 
-def told_progress(folder: Path) -> tuple[str, int, int | None, str] | None:
+def told_progress(folder: Path) -> tuple[str, float, int | None, str] | None:
     """Stage, steps done, steps in all and the watched quantity that another process has left by
     :class:`ToFile`; None if there is nothing, or something else."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         event = json.loads((folder / PROGRESS).read_text())
         total = None if event["total"] is None else int(event["total"])
-        return str(event["stage"]), int(event["done"]), total, str(event.get("watched", ""))
+        return str(event["stage"]), float(event["done"]), total, str(event.get("watched", ""))
     return None
 
 

@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any, Protocol
 
 from lightning import Callback, LightningModule, Trainer
 
 from jumpbench.errors import UserError
+from jumpbench.samplers.progress import listening
 from jumpbench.stopwatch import Stopwatch
 from jumpbench.tables.runs.interrupts import Interrupts
 
@@ -14,7 +16,7 @@ from jumpbench.tables.runs.interrupts import Interrupts
 class Watch(Protocol):
     """Who is told how far a run is."""
 
-    def progress(self, stage: str, done: int, total: int | None, watched: str = "") -> None: ...
+    def progress(self, stage: str, done: float, total: int | None, watched: str = "") -> None: ...
 
 
 class FitClock(Callback):
@@ -55,12 +57,17 @@ class HearSignals(Callback):
 
 
 class ReportProgress(Callback):
-    """Tell a watch how far the trainer is and what its loss is, a few times a second."""
+    """Tell a watch how far the trainer is and what its loss is, a few times a second.
+
+    Samplers that say how far a long draw is (:mod:`jumpbench.samplers.progress`) are heard while
+    a test batch lasts.
+    """
 
     def __init__(self, watch: Watch, every: float = 0.2) -> None:
         self._watch, self._every, self._last = watch, every, 0.0
+        self._draws = ExitStack()
 
-    def _tell(self, stage: str, done: int, total: float, watched: str = "") -> None:
+    def _tell(self, stage: str, done: float, total: float, watched: str = "") -> None:
         self._last = time.monotonic()
         finite = 0 < total < float("inf")
         self._watch.progress(stage, done, int(total) if finite else None, watched)
@@ -74,11 +81,24 @@ class ReportProgress(Callback):
             total = steps if steps > 0 else trainer.estimated_stepping_batches
             self._tell("fit", trainer.global_step, total, _watched(trainer, outputs))
 
+    def on_test_batch_start(
+        self, trainer: Trainer, module: Any, batch: Any, index: int, *_: Any
+    ) -> None:
+        def heard(share: float) -> None:
+            if self._due():
+                self._tell("test", index + share, sum(trainer.num_test_batches))
+
+        self._draws.enter_context(listening(heard))
+
     def on_test_batch_end(
         self, trainer: Trainer, module: Any, outputs: Any, batch: Any, index: int, *_: Any
     ) -> None:
+        self._draws.close()
         if self._due():
             self._tell("test", index + 1, sum(trainer.num_test_batches))
+
+    def on_exception(self, *_: Any) -> None:
+        self._draws.close()
 
 
 def _watched(trainer: Trainer, outputs: Any) -> str:

@@ -8,6 +8,7 @@ from torch import Tensor
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior, Transition
 from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.progress import reported
 
 
 def sampling_times(n_steps: int) -> list[float]:
@@ -32,7 +33,8 @@ def in_chunks(
     """
     likelihood.check_chains(n_chains)
     chains = torch.arange(n_chains, device=device)
-    return torch.cat([run(part) for part in chains.split(chunk or n_chains)])
+    parts = chains.split(chunk or n_chains)
+    return torch.cat([run(part) for part in reported(parts, len(parts))])
 
 
 class MostProbable:

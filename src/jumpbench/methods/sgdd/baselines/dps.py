@@ -14,6 +14,7 @@ from jumpbench.methods.sgdd.site_kernel import SiteKernel
 from jumpbench.ops.categorical import sample_categorical
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.progress import reported
 
 _CLAMP = 80.0
 
@@ -55,7 +56,8 @@ class DPS:
 
         def run(chains: Tensor) -> Tensor:
             x = prior.noise(len(chains), generator)
-            for (t, s), value in zip(pairwise(times), values, strict=True):
+            steps = zip(pairwise(times), values, strict=True)
+            for (t, s), value in reported(steps, self.n_steps):
                 log_ratios = drawn_log_ratios(value, x, chains, prior.n_states, generator)
                 law = tilted_step(prior, x, log_ratios, t, s)
                 x = sample_categorical(law, generator).to(x.dtype)

@@ -9,6 +9,7 @@ from torch import Tensor
 from jumpbench.errors import UserError
 from jumpbench.methods.sgdd.baselines.smc import SMC, System
 from jumpbench.samplers.cost import Cost
+from jumpbench.samplers.progress import reported
 from jumpbench.samplers.resampling import multinomial, take
 
 
@@ -66,7 +67,8 @@ class FKMax(SMC):
         zero = torch.zeros(x.shape[:2], dtype=torch.float64, device=x.device)
         largest, log_product, log_normaliser = zero - torch.inf, zero, zero[:, 0]
         values = iter(system.values)
-        for step, propose in enumerate(system.proposals, start=1):
+        steps = reported(system.proposals, self.n_steps)
+        for step, propose in enumerate(steps, start=1):
             x, _ = propose(x, generator)
             if step % self.interval or step == self.n_steps:
                 continue

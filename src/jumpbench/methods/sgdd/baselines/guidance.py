@@ -13,6 +13,7 @@ from jumpbench.methods.sgdd.prior import CLEAN, Prior
 from jumpbench.ops.categorical import sample_categorical
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.progress import reported
 
 
 def predicted_gradient(prior: Prior, likelihood: Likelihood, x: Tensor, t: float) -> Tensor:
@@ -69,7 +70,7 @@ class CG:
 
         def run(chains: Tensor) -> Tensor:
             x = prior.noise(len(chains), generator)
-            for t, s in pairwise(times):
+            for t, s in reported(pairwise(times), self.n_steps):
                 _, tilted = guided_step(prior, likelihood, x, t, s, self.scale)
                 x = sample_categorical(tilted.exp(), generator).to(x.dtype)
             return last(x, generator).long()

@@ -20,6 +20,7 @@ from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior, Transition
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.progress import reported
 from jumpbench.samplers.resampling import multinomial, take
 
 Proposal = Callable[[Tensor, torch.Generator], tuple[Tensor, Tensor | float]]
@@ -121,7 +122,8 @@ class SMC:
         """Samples (R, D), or (R M, D) if pooled, of the runs with the numbers ``chains`` (R,)."""
         x = self.noise(system.prior, len(chains), generator)
         parent: Tensor | float = 0.0
-        for propose, draw_value in zip(system.proposals, system.values, strict=True):
+        steps = zip(system.proposals, system.values, strict=True)
+        for propose, draw_value in reported(steps, self.n_steps):
             x, log_ratio = propose(x, generator)
             value = self.value(draw_value, x, chains, generator)
             log_weight = self.temperature * (value - parent) + log_ratio

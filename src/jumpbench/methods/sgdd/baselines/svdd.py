@@ -14,6 +14,7 @@ from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
 from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.progress import reported
 
 
 class SVDD:
@@ -56,7 +57,7 @@ class SVDD:
         def run(chains: Tensor) -> Tensor:
             x = prior.noise(len(chains), generator)
             rows = torch.arange(len(x), device=x.device)
-            for move, value in zip(moves, values, strict=True):
+            for move, value in reported(zip(moves, values, strict=True), self.n_steps):
                 candidates = move(x[:, None].expand(-1, self.candidates, -1), generator)
                 # Candidates are exchangeable: the first of equally good ones is a random one.
                 x = candidates[rows, value(candidates, chains, generator).argmax(1)]
