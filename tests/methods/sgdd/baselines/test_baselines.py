@@ -154,6 +154,27 @@ def test_dps_with_a_fresh_draw_per_neighbour(pair, generator, prior):
     assert draws.cost.network_evaluations == 2 * (1 + 5 * 2) + 1
 
 
+def test_dps_with_the_most_probable_clean_state(pair, generator):
+    """Nothing is drawn for a ratio: it is that of the two most probable clean states."""
+    law = torch.full((9,), 1 / 9, dtype=torch.float64)
+    for t, s in itertools.pairwise(sampling_times(2)):
+        best = PRIOR.clean_probabilities(torch.arange(3)[:, None].expand(3, 2), t).argmax(-1)
+        guess = best[pair.states, torch.arange(2)]
+        value = HIGH * (guess[:, 0] == guess[:, 1]).double()
+        matrix = torch.zeros(9, 9, dtype=torch.float64)
+        for x in range(9):
+            ratios = torch.ones(2, 3, dtype=torch.float64)
+            for site, token in itertools.product(range(2), range(3)):
+                other = pair.states[x].clone()
+                other[site] = token
+                ratios[site, token] = (value[pair.code(other)] - value[x]).exp()
+            matrix[x] = tilted_step(pair, t, s, x, ratios)
+        law = law @ matrix
+    draws = DPS(2, None)(PRIOR, Reward(agree), generator, 60_000)
+    pair.assert_law(draws.samples, law @ last_draw(pair))
+    assert draws.cost.network_evaluations == 2 * (1 + 5) + 1
+
+
 def test_dps_with_the_exact_tilt(pair, generator):
     """Ratios of E[p(y|x_0) | x_t] over all nine clean states."""
     table = torch.tensor([[0.0, 0.8, 1.5], [1.0, 0.0, -0.5]], dtype=torch.float64)

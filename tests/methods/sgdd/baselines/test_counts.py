@@ -15,6 +15,7 @@ COUNTS = [
     (SMC(4, 5, 1, 1), 4 * 5 * 2, 5 * 2),
     # every one-site neighbour of 6 bits and the state itself
     (DPS(5, 0), 5 * (1 + LENGTH + 1), 5 * 2),
+    (DPS(5, None), 5 * (1 + LENGTH + 1), 5 * 2),
     # H K, one after the other
     (SplitGibbs(5, 3, MetropolisStep(2)), 15, 15),
 ]

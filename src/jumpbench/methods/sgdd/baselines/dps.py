@@ -5,7 +5,12 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times, search_cost
+from jumpbench.methods.sgdd.baselines.common import (
+    clean_estimates,
+    in_chunks,
+    sampling_times,
+    search_cost,
+)
 from jumpbench.methods.sgdd.baselines.site_values import MeanValue, mean_values
 from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
@@ -31,18 +36,22 @@ def tilted_step(prior: Prior, x: Tensor, log_ratios: Tensor, t: float, s: float)
 
 
 class DPS:
-    """p(y|x) estimated by p(y|x_0) for one draw of x_0 from the denoiser at x.
+    """p(y|x) estimated by p(y|x_0) for one clean state x_0, at x and at its D(N-1) neighbours.
 
-    A fresh draw for each of the D(N-1) one-site neighbours and for x itself; all sites move at
-    once; a denoising draw without tilt ends the chain.
+    DPS takes E[x_0 | x] (sec. C.2.1); the paper does not say what stands for it where states are
+    discrete. The most probable state has no randomness: a neighbour's ratio is what its one site
+    changes. With a draw for every neighbour the ratios are those of independent draws, which a
+    hard likelihood turns into noise (Table 4). All sites move at once; a denoising draw without
+    tilt ends the chain.
 
     Args:
         n_steps: reverse steps.
-        x0_steps: reverse steps of a clean draw, 0 for one exact denoising draw.
+        x0_steps: None for the most probable clean state; otherwise reverse steps of a fresh draw,
+            0 for one exact denoising draw.
         chunk: chains that run side by side, None for all (see :func:`in_chunks`).
     """
 
-    def __init__(self, n_steps: int, x0_steps: int, chunk: int | None = None) -> None:
+    def __init__(self, n_steps: int, x0_steps: int | None, chunk: int | None = None) -> None:
         self.n_steps, self.x0_steps, self.chunk = n_steps, x0_steps, chunk
 
     def __call__(
@@ -50,7 +59,7 @@ class DPS:
     ) -> Draws:
         """Samples (n_chains, D)."""
         times = sampling_times(self.n_steps)
-        denoisers = prior.denoisers(times[:-1], self.x0_steps)
+        denoisers = clean_estimates(prior, times[:-1], self.x0_steps)
         values = mean_values(denoisers, likelihood, n_draws=1)
         last = prior.denoisers([CLEAN], 0)[0]
 
