@@ -40,7 +40,6 @@ def learned_prior(
     problem: Problem,
     schedule: Schedule | None = None,
     compile: bool = False,
-    bfloat16: bool = False,
     **options: Any,
 ) -> ScorePrior:
     """The prior of a run of :class:`~jumpbench.methods.common.score_training.ScoreTraining`.
@@ -52,14 +51,14 @@ def learned_prior(
         schedule: likewise.
         problem: says the length D.
         compile: compile the network; every new shape of a batch takes its time to compile.
-        bfloat16: see :class:`NetworkScore`; processors with such instructions are 2 to 3 times as
-            fast.
-        options: see :class:`~jumpbench.methods.sgdd.prior.ScorePrior`.
+        options: see :class:`~jumpbench.methods.sgdd.prior.ScorePrior`; and ``bfloat16``, see
+            :class:`NetworkScore`: processors with such instructions are 2 to 3 times as fast. It
+            has no default here, which would give every run with a trained prior another identity.
 
     Raises:
         UserError: the run has no such weights, or they do not fit the network.
     """
-    schedule = schedule or Geometric()
+    schedule, bfloat16 = schedule or Geometric(), bool(options.pop("bfloat16", False))
     network = load_weights(network, folder)
     if compile:
         network.compile()
