@@ -121,6 +121,19 @@ def tilted_step(pair, t, s, x, ratios):
     return pair.site_law(torch.stack(rows))
 
 
+def tilted_matrix(pair, t, s, value):
+    """The step (9, 9) whose ratios are those of the estimated likelihoods ``value`` (9,)."""
+    matrix = torch.zeros(9, 9, dtype=torch.float64)
+    for x in range(9):
+        ratios = torch.ones(2, 3, dtype=torch.float64)
+        for site, token in itertools.product(range(2), range(3)):
+            other = pair.states[x].clone()
+            other[site] = token
+            ratios[site, token] = value[pair.code(other)] / value[x]
+        matrix[x] = tilted_step(pair, t, s, x, ratios)
+    return matrix
+
+
 @pytest.mark.parametrize("prior", [PRIOR, generic()], ids=["product", "generic"])
 def test_dps_with_a_fresh_draw_per_neighbour(pair, generator, prior):
     """All 2^5 outcomes of the coins of the four neighbours and of the state itself."""
@@ -160,16 +173,8 @@ def test_dps_with_the_most_probable_clean_state(pair, generator):
     for t, s in itertools.pairwise(sampling_times(2)):
         best = PRIOR.clean_probabilities(torch.arange(3)[:, None].expand(3, 2), t).argmax(-1)
         guess = best[pair.states, torch.arange(2)]
-        value = HIGH * (guess[:, 0] == guess[:, 1]).double()
-        matrix = torch.zeros(9, 9, dtype=torch.float64)
-        for x in range(9):
-            ratios = torch.ones(2, 3, dtype=torch.float64)
-            for site, token in itertools.product(range(2), range(3)):
-                other = pair.states[x].clone()
-                other[site] = token
-                ratios[site, token] = (value[pair.code(other)] - value[x]).exp()
-            matrix[x] = tilted_step(pair, t, s, x, ratios)
-        law = law @ matrix
+        value = (HIGH * (guess[:, 0] == guess[:, 1]).double()).exp()
+        law = law @ tilted_matrix(pair, t, s, value)
     draws = DPS(2, None)(PRIOR, Reward(agree), generator, 60_000)
     pair.assert_law(draws.samples, law @ last_draw(pair))
     assert draws.cost.network_evaluations == 2 * (1 + 5) + 1
@@ -183,15 +188,7 @@ def test_dps_with_the_exact_tilt(pair, generator):
     law = torch.full((9,), 1 / 9, dtype=torch.float64)
     for t, s in itertools.pairwise(sampling_times(2)):
         value = pair.lift(PRIOR.clean_matrix([t])) @ exact
-        matrix = torch.zeros(9, 9, dtype=torch.float64)
-        for x in range(9):
-            ratios = torch.ones(2, 3, dtype=torch.float64)
-            for site, token in itertools.product(range(2), range(3)):
-                other = pair.states[x].clone()
-                other[site] = token
-                ratios[site, token] = value[pair.code(other)] / value[x]
-            matrix[x] = tilted_step(pair, t, s, x, ratios)
-        law = law @ matrix
+        law = law @ tilted_matrix(pair, t, s, value)
     samples = ExactDPS(2)(PRIOR, likelihood, generator, 60_000).samples
     pair.assert_law(samples, law @ last_draw(pair))
 
