@@ -198,9 +198,12 @@ def _agreement(slug: str) -> str:
     if printed:
         cells = [cell for view in printed for cell in view.cells if cell.asked and not cell.fact]
         measured = sum(cell.status == "measured" for cell in cells)
-        text = f"{len(printed)} of {total} in the paper's setting, {measured} of {len(cells)} cells"
+        text = (
+            f"{len(printed)} of {total} tables in the paper's setting, "
+            f"{measured} of {len(cells)} cells"
+        )
     else:
-        text = f"none of {total} in the paper's setting so far"
+        text = f"none of {total} tables in the paper's setting so far"
     verdicts = [cell.verdict for view in printed for cell in view.cells if cell.verdict]
     words = {"match": ("agrees", "agree"), "better": ("is better", "are better"),
              "worse": ("is worse", "are worse")}  # fmt: skip
