@@ -8,7 +8,7 @@ import pytest
 import toys
 
 from jumpbench.cli.main import main
-from jumpbench.tables.commands.recorded import read_record, recorded_runs
+from jumpbench.tables.commands.recorded import decided_claims, read_record, recorded_runs
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection
 from jumpbench.tables.planning.tableplan import TablePlan
@@ -233,3 +233,18 @@ def test_a_record_of_the_suite_gives_its_own_cells(tmp_path, monkeypatch):
     for key in ("n_runs", "run_commits", "hardware", "seconds"):
         assert provenance[key] == told[key], key
     assert provenance["run_seconds"] == pytest.approx(told["run_seconds"], abs=1)
+
+
+def test_what_is_decided_is_what_the_numbers_say_today(project, machine):
+    """A record keeps the verdicts of its day; rules and permissions may have changed since."""
+    scale = "scale=paper"
+    assert main(["table", "toy/coins", scale, "seeds=4"]) == 0
+    assert main(["report", "--record", "toy/coins", scale, "seeds=4"]) == 0
+    assert decided_claims("toy/coins") == {"lowest"}
+    file = project / "reproduce/toy/results/coins.paper.json"
+    content = json.loads(file.read_text())
+    for kept, of_none in ((None, None), (True, True)):
+        for claim in content["claims"]:
+            claim["holds"] = of_none if claim["id"] == "none" else kept
+        file.write_text(json.dumps(content))
+        assert decided_claims("toy/coins") == {"lowest"}

@@ -12,6 +12,7 @@ from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.claims import evaluate
 from jumpbench.tables.judging.mentions import composed_numbers, filled
 from jumpbench.tables.judging.recorded_runs import RecordedRuns
+from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import OWN, PAPERS, SCALES, Table
 from jumpbench.tables.runs.store import read_json
 from jumpbench.tables.views.layout import View
@@ -41,9 +42,12 @@ def recorded_scales(table_id: str) -> list[str]:
 
 
 def decided_claims(table_id: str) -> set[str]:
-    """Claims of a table that a record says to hold or to fail, at whatever scale."""
+    """Claims of a table that hold or fail, by the numbers of a record at whatever scale and by the
+    rules of today: what its file says of claims may be older than they are."""
+    table = load(table_id)
     records = [read_record(table_id, scale) for scale in recorded_scales(table_id)]
-    return {str(c["id"]) for r in records for c in r["claims"] if c["holds"] is not None}
+    views = [recorded_view(table, record) for record in records]
+    return {str(c["id"]) for view in views for c in view.claims if c["holds"] is not None}
 
 
 def write_record(table_id: str, scale: str, content: dict[str, Any]) -> Path:
