@@ -16,13 +16,13 @@ def status(call: Call) -> int:
         if as_json:
             raise UserError("--watch is for people; leave out --json")
         return 0 if follow(tables, selection) else 1
-    from jumpbench.tables.commands.overview import print_status
+    from jumpbench.tables.commands.status import print_status
 
     return 0 if all([print_status(table, selection, as_json) for table in tables]) else 1
 
 
 def list_tables(call: Call) -> int:
-    from jumpbench.tables.commands.overview import print_list
+    from jumpbench.tables.commands.listing import print_list
 
     print_list("--json" in call.flags)
     return 0
@@ -121,7 +121,7 @@ def dashboard(call: Call) -> int:
 
 
 def data(call: Call) -> int:
-    from jumpbench.tables.commands.overview import print_data
+    from jumpbench.tables.commands.datasets import print_data
 
     return 0 if print_data(call.names, call.overrides) else 1
 

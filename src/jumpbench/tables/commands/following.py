@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console, Group
 from rich.live import Live
 
-from jumpbench.tables.commands.overview import counted, status_line, status_of
 from jumpbench.tables.commands.progress import PLAIN_SECONDS, Pace
+from jumpbench.tables.commands.status import counted, status_line, status_of
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import Selection, build
 from jumpbench.tables.runs.job import told_progress

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.tables.commands.overview import table_list
+from jumpbench.tables.commands.listing import table_list
 from jumpbench.tables.commands.reproduction import make
 from jumpbench.tables.commands.results import FinishedRun, load_run, tidy
 from jumpbench.tables.commands.single import made_runs

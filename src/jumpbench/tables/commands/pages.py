@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jumpbench.errors import UserError
 from jumpbench.paths import reproduce_dir
-from jumpbench.tables.commands.overview import COSTS, cost_of
+from jumpbench.tables.commands.listing import COSTS, cost_of
 from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view, summary
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import Table

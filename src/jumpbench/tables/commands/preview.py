@@ -10,9 +10,9 @@ import yaml
 
 from jumpbench.errors import UserError, printable
 from jumpbench.paths import conf_dirs, experiment_names
-from jumpbench.tables.commands.overview import state_of
 from jumpbench.tables.commands.recorded import recorded_runs
 from jumpbench.tables.commands.run_seconds import Estimate, estimate, keep_seconds
+from jumpbench.tables.commands.status import state_of
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.grid import GridCell, Selection, build, unique_runs

@@ -9,7 +9,7 @@ from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.names import one_line, select
-from jumpbench.tables.commands.overview import state_of
+from jumpbench.tables.commands.status import state_of
 from jumpbench.tables.judging.collect import Records, collect, source_name
 from jumpbench.tables.judging.origins import Origins
 from jumpbench.tables.language.spec import Table, lines_of, load

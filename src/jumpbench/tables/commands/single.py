@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.table import Table as RichTable
 
-from jumpbench.tables.commands.overview import state_of
 from jumpbench.tables.commands.progress import Terminal
+from jumpbench.tables.commands.status import state_of
 from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.planning.composition import fitting
 from jumpbench.tables.planning.grid import seeds as seeds_of
