@@ -6,7 +6,7 @@ import json
 import pytest
 from pydantic import TypeAdapter
 
-from jumpbench.tables.commands.pages import _stand
+from jumpbench.tables.commands.agreement import stand
 from jumpbench.tables.judging.cells import Cell, Value
 from jumpbench.tables.judging.claims import evaluate
 from jumpbench.tables.judging.comparisons import Contrast, Estimate
@@ -79,5 +79,5 @@ def test_in_a_few_words():
     assert pointing([MIXED, ""]) == "1 points both ways"
     assert pointing(["", LEVEL]) == ""
     standing = [("holds", ""), ("fails", ""), ("fails", ""), ("", SAME), ("", "")]
-    assert _stand(standing) == "of 5 claims 1 holds, 2 fail; undecided, 1 points the same way"
-    assert _stand([("", "")]) == "of 1 claims none is decided"
+    assert stand(standing) == "of 5 claims 1 holds, 2 fail; undecided, 1 points the same way"
+    assert stand([("", "")]) == "of 1 claims none is decided"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from jumpbench.errors import UserError
 from jumpbench.paths import reproduce_dir
+from jumpbench.tables.commands.agreement import agreement
 from jumpbench.tables.commands.listing import COSTS, cost_of
 from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view, summary
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import Table
-from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.render import as_markdown
-from jumpbench.tables.views.wording import claim_in_print, pointing, state
+from jumpbench.tables.views.wording import claim_in_print, state
 
 RESULTS = "RESULTS.md"
 LIST = Path("docs") / "tables.md"
@@ -108,7 +108,8 @@ def paper_list(folder: Path) -> str:
         name, subject = _introduced(slug)
         link = f"[{name}]({_place(slug, 'README.md', folder)})"
         if is_paper(slug):
-            lines.append(f"| {link} | {subject} | {_in_print(slug)} | {_agreement(slug)} |")
+            said = agreement(tables_of_the_pages(slug))
+            lines.append(f"| {link} | {subject} | {_in_print(slug)} | {said} |")
         else:
             beside.append(f"\n{link} ({_in_print(slug)}): {subject}")
     return "\n".join([*lines, *beside]) + "\n"
@@ -173,81 +174,6 @@ def _listed(numbers: set[tuple[int, str]]) -> str:
         names = [f"{n}{letter}" for n, letter in run]
         words += [f"{names[0]} to {names[-1]}"] if len(names) > 2 else names
     return ", ".join(words)
-
-
-def _agreement(slug: str) -> str:
-    """What the records of a paper say, in a few sentences; numbers of its setting alone."""
-    printed: list[View] = []  # tables of the paper in its setting
-    checks: list[str] = []  # states of claims of our own
-    claims: list[tuple[str, str]] = []
-    total = 0
-    for table_id in tables_of_the_pages(slug):
-        views = [recorded_view(load(table_id), read_record(table_id, scale))
-                 for scale in recorded_scales(table_id)]  # fmt: skip
-        deciding = [v for v in views if v.scale.kind in ("paper setting", "own setting")][-1:]
-        in_print = load(table_id).in_print is not None
-        if in_print:
-            total += 1
-            printed += [v for v in views if v.scale.kind == "paper setting"][-1:]
-        for claim in load(table_id).claims:
-            standing = _standing(claim.id, views)
-            if in_print and not claim.ours:
-                claims.append(standing)
-            else:
-                checks.append(standing[0] or _open(claim.id, deciding))
-    if printed:
-        cells = [cell for view in printed for cell in view.cells if cell.asked and not cell.fact]
-        measured = sum(cell.status == "measured" for cell in cells)
-        text = (
-            f"{len(printed)} of {total} tables in the paper's setting, "
-            f"{measured} of {len(cells)} cells"
-        )
-    else:
-        text = f"none of {total} tables in the paper's setting so far"
-    verdicts = [cell.verdict for view in printed for cell in view.cells if cell.verdict]
-    words = {"match": ("agrees", "agree"), "better": ("is better", "are better"),
-             "worse": ("is worse", "are worse")}  # fmt: skip
-    parts = [text]
-    if counts := _counted(verdicts, words):
-        parts.append(f"of the printed numbers {counts}")
-    if claims:
-        parts.append(_stand(claims))
-    if counts := _counted(checks, _STATES):
-        parts.append(f"of our own checks {counts}")
-    return "; ".join(parts)
-
-
-_STATES = {"holds": ("holds", "hold"), "fails": ("fails", "fail"), "open": ("is open", "are open")}
-
-
-def _standing(claim: str, views: list[View]) -> tuple[str, str]:
-    """(verdict, way) of a claim: the verdict of the largest scale that decides it, else the
-    direction at the largest that has one; both empty where no record says anything."""
-    states = [one for view in views for one in view.claims if one["id"] == claim]
-    decided = [state(one) for one in states if one["holds"] is not None]
-    ways = [one["way"] for one in states if one.get("way")]
-    return (decided[-1], "") if decided else ("", ways[-1] if ways else "")
-
-
-def _open(claim: str, views: list[View]) -> str:
-    """``open`` for a claim that was judged in vain."""
-    said = [state(one) for view in views for one in view.claims if one["id"] == claim]
-    return "open" if "open" in said else ""
-
-
-def _stand(claims: list[tuple[str, str]]) -> str:
-    """``of 39 claims 3 hold, 1 fails; undecided, 5 point the same way, 1 the other way``."""
-    verdicts, ways = zip(*claims, strict=True)
-    decided = _counted(list(verdicts), _STATES)
-    text = f"of {len(claims)} claims {decided or 'none is decided'}"
-    points = pointing(list(ways))
-    return f"{text}; undecided, {points}" if points else text
-
-
-def _counted(states: list[str], words: dict[str, tuple[str, str]]) -> str:
-    """``2 hold, 1 fails``: how often each word was said, of those that are asked for."""
-    counts = [(states.count(name), one, many) for name, (one, many) in words.items()]
-    return ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts if n)
 
 
 def _s(count: int, word: str) -> str:
