@@ -6,8 +6,8 @@ from functools import cache
 import pytest
 
 from jumpbench.paths import reproduce_dir
+from jumpbench.tables.commands.agreement import agreement
 from jumpbench.tables.commands.pages import (
-    _agreement,
     anchor,
     is_paper,
     paper_list,
@@ -71,5 +71,5 @@ def test_a_setting_of_ours_is_not_counted_as_the_papers():
             if load(table_id).in_print is not None
         }
         count = sum("paper setting" in each for each in kinds.values())
-        said = f"{count} of {len(kinds)} in the" if count else f"none of {len(kinds)} in the"
-        assert _agreement(slug).startswith(said)
+        said = f"{count or 'none'} of {len(kinds)} tables in the"
+        assert agreement(tables_of_the_pages(slug)).startswith(said)
