@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view
+from jumpbench.tables.commands.recorded import recorded_views
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.wording import pointing, state
@@ -17,8 +17,7 @@ def agreement(tables: Sequence[str]) -> str:
     claims: list[tuple[str, str]] = []
     total = 0
     for table_id in tables:
-        views = [recorded_view(load(table_id), read_record(table_id, scale))
-                 for scale in recorded_scales(table_id)]  # fmt: skip
+        views = recorded_views(table_id)
         deciding = [v for v in views if v.scale.kind in ("paper setting", "own setting")][-1:]
         in_print = load(table_id).in_print is not None
         if in_print:

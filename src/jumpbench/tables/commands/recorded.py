@@ -44,10 +44,8 @@ def recorded_scales(table_id: str) -> list[str]:
 def decided_claims(table_id: str) -> set[str]:
     """Claims of a table that hold or fail, by the numbers of a record at whatever scale and by the
     rules of today: what its file says of claims may be older than they are."""
-    table = load(table_id)
-    records = [read_record(table_id, scale) for scale in recorded_scales(table_id)]
-    views = [recorded_view(table, record) for record in records]
-    return {str(c["id"]) for view in views for c in view.claims if c["holds"] is not None}
+    claims = [claim for view in recorded_views(table_id) for claim in view.claims]
+    return {str(claim["id"]) for claim in claims if claim["holds"] is not None}
 
 
 def write_record(table_id: str, scale: str, content: dict[str, Any]) -> Path:
@@ -130,6 +128,12 @@ def recorded_view(table: Table, content: dict[str, Any]) -> View:
         named = {claim["id"]: claim for claim in instead}
         claims = [named.get(claim["id"], claim) for claim in claims]
     return replace(view, claims=claims)
+
+
+def recorded_views(table_id: str) -> list[View]:
+    """The records of a table, the smallest scale first."""
+    table = load(table_id)
+    return [recorded_view(table, read_record(table_id, s)) for s in recorded_scales(table_id)]
 
 
 def _of_other_settings(table: Table, content: dict[str, Any]) -> list[str]:
