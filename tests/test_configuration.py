@@ -4,7 +4,8 @@ of a group is the whole of what it is chosen for."""
 import pytest
 
 from jumpbench.paths import conf_dirs, experiment_names
-from jumpbench.tables.planning.composition import composed, composed_files
+from jumpbench.tables.planning.composition import composed
+from jumpbench.tables.planning.hydra_groups import composed_files
 from jumpbench.tables.planning.places import TYPED, places
 
 CONF = conf_dirs()[-1]

@@ -16,8 +16,9 @@ from lightning.fabric.utilities.apply_func import move_data_to_device
 from fake_gpu import fake_gpu
 from jumpbench.samplers.clusters import swendsen_wang
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.selection import Selection
 
 STEPS = 3  # the first, and one of each precision after it
 # Few steps. Many chains at once cost nothing on a fake GPU; few would be many batches.

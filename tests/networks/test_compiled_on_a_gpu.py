@@ -26,8 +26,9 @@ from jumpbench.networks.object_scores import number_convolutions, piece_convolut
 from jumpbench.paths import conf_dirs
 from jumpbench.tables.commands.gpu_agreement import first_calls
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.price import passes
 
 

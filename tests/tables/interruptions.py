@@ -21,8 +21,9 @@ import torch
 from lightning.pytorch.callbacks import Checkpoint
 
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.plan import Run, plan_run
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.runs import LAST_CHECKPOINT
 from jumpbench.tables.runs.attempt import attempt
 from jumpbench.tables.runs.execute import _RunJob

@@ -11,7 +11,8 @@ from jumpbench.tables.commands.recorded import read_record, recorded_scales
 from jumpbench.tables.commands.run_seconds import estimate
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.planning.gate import construct
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.grid import build, unique_runs
+from jumpbench.tables.planning.selection import Selection
 
 TABLES = [n for n in available() if n.startswith("leaderboard/") and n != "leaderboard/tuning"]
 TIMED = [name for name in TABLES if name != "leaderboard/posterior"]

@@ -7,7 +7,7 @@ from jumpbench.errors import UserError
 
 if TYPE_CHECKING:
     from jumpbench.tables.launchers import Launcher
-    from jumpbench.tables.planning.grid import Selection
+    from jumpbench.tables.planning.selection import Selection
 
 
 def tables(call: Call) -> list[str]:
@@ -29,7 +29,7 @@ def tables(call: Call) -> list[str]:
 
 
 def selection(call: Call) -> "Selection":
-    from jumpbench.tables.planning.grid import Selection
+    from jumpbench.tables.planning.selection import Selection
 
     keys = call.keys
     return Selection(

@@ -11,7 +11,8 @@ from hydra.utils import instantiate
 from jumpbench.data.cifar10 import load_cifar10
 from jumpbench.errors import DataMissing
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.grid import build, unique_runs
+from jumpbench.tables.planning.selection import Selection
 
 FACTS = yaml.safe_load((Path(__file__).parents[2] / "facts" / "blackout.yaml").read_text())
 

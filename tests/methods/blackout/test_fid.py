@@ -19,9 +19,10 @@ from jumpbench.methods.common.image_features import ImageFeatures
 from jumpbench.methods.common.shards import Shards
 from jumpbench.samplers.draws import Draws
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
+from jumpbench.tables.planning.selection import Selection
 from support import quiet_trainer
 
 NETWORK = """\

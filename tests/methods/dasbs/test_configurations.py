@@ -6,8 +6,9 @@ import pytest
 import yaml
 
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.selection import Selection
 
 FACTS = yaml.safe_load((Path(__file__).parents[2] / "facts" / "dasbs.yaml").read_text())
 APPENDIX = {

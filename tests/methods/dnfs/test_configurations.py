@@ -7,8 +7,9 @@ import yaml
 
 from jumpbench.tables.judging.mentions import filled, numbers
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.selection import Selection
 
 FACTS = yaml.safe_load((Path(__file__).parents[2] / "facts" / "dnfs.yaml").read_text())
 STATED = {

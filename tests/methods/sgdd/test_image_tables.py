@@ -10,8 +10,9 @@ from lightning import Trainer
 
 from jumpbench.evaluations import decoded_images
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.models import load_model
+from jumpbench.tables.planning.selection import Selection
 
 FACTS = yaml.safe_load((Path(__file__).parents[2] / "facts" / "sgdd.yaml").read_text())
 

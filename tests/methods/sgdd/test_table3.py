@@ -17,7 +17,8 @@ from jumpbench.networks.sequence_regressor import SequenceRegressor
 from jumpbench.processes.masked import MaskedProcess
 from jumpbench.processes.schedules import LogLinear
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
+from jumpbench.tables.planning.selection import Selection
 
 
 @pytest.fixture(scope="module")

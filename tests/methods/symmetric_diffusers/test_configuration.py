@@ -12,7 +12,8 @@ from torch import nn
 from jumpbench.methods.symmetric_diffusers.baselines.gumbel_sinkhorn import GumbelSinkhorn
 from jumpbench.networks.object_scores import piece_rows
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.grid import build, unique_runs
+from jumpbench.tables.planning.selection import Selection
 
 FACTS = Path(__file__).parents[2] / "facts" / "symmetric_diffusers.yaml"
 OURS = "SymmetricDiffusers (ours)"

@@ -7,7 +7,8 @@ import torch
 from jumpbench.methods.symmetric_diffusers.list_figures import RIGHT, WRONG, pieces_in_order, tours
 from jumpbench.processes.permutations import apply
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.views.figures import Filled
 from support import OwnHeads
 

@@ -5,7 +5,8 @@ import pytest
 from jumpbench.paths import checkout
 from jumpbench.tables.commands.recorded import read_record
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.grid import build, unique_runs
+from jumpbench.tables.planning.selection import Selection
 
 PAPER = "symmetric_diffusers"
 GRID = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3]

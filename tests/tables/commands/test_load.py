@@ -6,7 +6,7 @@ import pytest
 
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning import plan
-from jumpbench.tables.planning.grid import Selection
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.planning.tableplan import TablePlan
 from jumpbench.tables.runs.store import write_json
 from jumpbench.tables.views.tablefiles import TableFiles

@@ -12,10 +12,11 @@ from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.tables.commands.model_cards import export
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.gate import construct
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.models import models, put, start
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
+from jumpbench.tables.planning.selection import Selection
 
 ABOUT = {"title": "a walk", "licence": "none", "metrics": ["mean"], "changes": {"data.n": 5}}
 

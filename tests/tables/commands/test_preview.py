@@ -6,10 +6,11 @@ import pytest
 
 from jumpbench.cli.main import main
 from jumpbench.tables.commands import run_seconds
-from jumpbench.tables.commands.run_seconds import Estimate, duration
+from jumpbench.tables.commands.estimates import Estimate, duration
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.run_places import Place, run_places, same_work
+from jumpbench.tables.planning.selection import Selection
 
 
 def test_a_plan_counts_runs_and_estimates_from_the_record(project, capsys):

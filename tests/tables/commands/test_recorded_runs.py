@@ -10,7 +10,7 @@ import toys
 from jumpbench.cli.main import main
 from jumpbench.tables.commands.recorded import decided_claims, read_record, recorded_runs
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.planning.tableplan import TablePlan
 from jumpbench.tables.views import figures
 from jumpbench.tables.views.tablefiles import TableFiles

@@ -10,7 +10,7 @@ from jumpbench.errors import UserError
 from jumpbench.names import select
 from jumpbench.paths import suite_root
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.planning.tableplan import TablePlan
 from jumpbench.tables.views.tablefiles import TableFiles
 

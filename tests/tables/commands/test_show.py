@@ -12,8 +12,9 @@ from jumpbench.paths import experiment_names, suite_root
 from jumpbench.tables.judging.collect import source_name
 from jumpbench.tables.judging.origins import Origins
 from jumpbench.tables.language.spec import available, load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.places import places
+from jumpbench.tables.planning.selection import Selection
 
 TABLES = [name for name in available() if not name.startswith("toy/")]
 

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from jumpbench.tables.language.spec import available, load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
+from jumpbench.tables.planning.selection import Selection
 
 TABLES = [table for table in available() if "smoke" in load(table).scales]
 

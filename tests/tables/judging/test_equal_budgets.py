@@ -11,7 +11,8 @@ from jumpbench.tables.judging.comparisons import Estimate
 from jumpbench.tables.judging.contrasts import contrasts
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import Heads
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
+from jumpbench.tables.planning.selection import Selection
 
 IDS = [i for i in available() if (suite_root() / "reproduce" / f"{i}.yaml").is_file()]
 BOARDS = "leaderboard/"

@@ -12,7 +12,8 @@ from jumpbench.paths import suite_root
 from jumpbench.tables.commands.recorded import recorded_view
 from jumpbench.tables.judging.mentions import composed_numbers, filled, numbers, spelled
 from jumpbench.tables.language.spec import available, load
-from jumpbench.tables.planning.grid import Selection, build, whole
+from jumpbench.tables.planning.grid import build, whole
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.planning.tableplan import TablePlan
 from jumpbench.tables.views.tablefiles import TableFiles
 from jumpbench.tables.views.wording import banner, notes

@@ -10,8 +10,8 @@ from jumpbench.errors import UserError
 from jumpbench.paths import suite_root
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.planning import plan
-from jumpbench.tables.planning.grid import Selection
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.selection import Selection
 
 FIVE_LINES = """\
 extends: toy/coins

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 
 from jumpbench.errors import UserError
 from jumpbench.paths import conf_dirs
-from jumpbench.tables.planning import composition, plan
+from jumpbench.tables.planning import hydra_groups, plan
 from jumpbench.tables.planning.composition import composed
 from jumpbench.tables.planning.plan import plan_run
 
@@ -45,7 +45,7 @@ def test_plans_are_the_same_from_disk(project, monkeypatch):
     assert len(kept(project)) == 2  # the run, and what it needs
     assert not (project / "outputs").exists()
     plan.forget()
-    monkeypatch.setattr(composition, "compose", None)  # Hydra is not asked again
+    monkeypatch.setattr(hydra_groups, "compose", None)  # Hydra is not asked again
     again = plan_run("toy/second", ["seed=3"])
     assert again.config == plain.config and again.hash == plain.hash
     assert plan_run("toy/coin", ["method.bias=0.9"], 1).config["method"]["seed"] == 1
@@ -65,20 +65,20 @@ def test_a_changed_file_is_composed_anew(project, monkeypatch):
     assert len(kept(project)) == 1
     (coin.parent / "second.yaml").write_text("what: this one does not read\n")
     plan.forget()
-    monkeypatch.setattr(composition, "compose", None)
+    monkeypatch.setattr(hydra_groups, "compose", None)
     assert plan_run("toy/coin").config == after.config
 
 
 def test_a_file_that_changes_while_it_is_composed_is_composed_anew(project, monkeypatch):
     coin = project / "conf/experiment/toy/coin.yaml"
-    hydras = composition.compose
+    hydras = hydra_groups.compose
 
     def edited_afterwards(*arguments, **options):
         found = hydras(*arguments, **options)
         coin.write_text(biased(coin.read_text()))
         return found
 
-    monkeypatch.setattr(composition, "compose", edited_afterwards)
+    monkeypatch.setattr(hydra_groups, "compose", edited_afterwards)
     assert plan_run("toy/coin").config["method"]["bias"] == 0.5
     plan.forget()
     assert plan_run("toy/coin").config["method"]["bias"] == 0.7

@@ -6,8 +6,9 @@ from jumpbench.cli.main import main
 from jumpbench.errors import UserError
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.planning.constructors import check_allowed, locate
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.planning.signatures import check_signatures
 
 TRAINER = {"_target_": "lightning.Trainer", "devices": 1}

@@ -14,12 +14,14 @@ from jumpbench.errors import UserError
 from jumpbench.paths import suite_root
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.planning import composition, defaults, plan, signatures
-from jumpbench.tables.planning.composition import composed, parsed_override
+from jumpbench.tables.planning.composition import composed
 from jumpbench.tables.planning.constructors import targets
 from jumpbench.tables.planning.defaults import REQUIRED, completed, equal
 from jumpbench.tables.planning.gate import permitted
-from jumpbench.tables.planning.grid import Selection, _stated, build
+from jumpbench.tables.planning.grid import _stated, build
+from jumpbench.tables.planning.hydra_overrides import parsed_override
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.selection import Selection
 
 CONF = suite_root() / "conf"
 FILES = sorted(CONF.rglob("*.yaml"))

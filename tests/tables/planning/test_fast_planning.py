@@ -11,11 +11,12 @@ from omegaconf import OmegaConf
 from jumpbench.paths import conf_dirs
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import SCALES
-from jumpbench.tables.planning import composition, plan
-from jumpbench.tables.planning.composition import chooses_group, parsed_override
+from jumpbench.tables.planning import composition, hydra_groups, plan
 from jumpbench.tables.planning.fast import planned_runs
 from jumpbench.tables.planning.fast.config_files import ConfFolders
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.grid import build, unique_runs
+from jumpbench.tables.planning.hydra_overrides import chooses_group, parsed_override
+from jumpbench.tables.planning.selection import Selection
 
 CASES = [(table, scale) for table in available() for scale in SCALES if scale in load(table).scales]
 
@@ -23,7 +24,7 @@ CASES = [(table, scale) for table in available() for scale in SCALES if scale in
 def by_hydra(experiment, groups):
     """Read from the files, and kept for no other run; of the groups alone without an experiment."""
     named = [f"experiment={experiment}"] if experiment else []
-    chosen = [*named, *groups, *composition._NO_APPLICATION]
+    chosen = [*named, *groups, *hydra_groups.NO_APPLICATION]
     with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
         return OmegaConf.to_container(compose("run", overrides=chosen))
 
@@ -82,7 +83,7 @@ def assert_same(cases, composed):
 def test_values_and_formulas_of_runs_at_smoke_are_omegaconfs():
     """Of every fourth table; all tables and scales take minutes and are a long test."""
     smoke = [case for case in CASES if case[1] == "smoke"]
-    assert_same(smoke[::4], composition._composed_groups)
+    assert_same(smoke[::4], hydra_groups.composed_groups)
 
 
 @pytest.mark.long

@@ -20,8 +20,9 @@ from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.planning import constructors
 from jumpbench.tables.planning.constructors import check_allowed
 from jumpbench.tables.planning.gate import permitted
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.selection import Selection
 
 FIGURES = [
     {"name": "x", "_target_": "pydoc.pipepager", "cmd": "touch PWNED"},

@@ -11,9 +11,10 @@ from jumpbench.tables.commands.single import _changes
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning import plan
 from jumpbench.tables.planning.composition import fitting
-from jumpbench.tables.planning.grid import Selection, build, not_applied
+from jumpbench.tables.planning.grid import build, not_applied
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.planning.signatures import check_signatures
 from jumpbench.targets import Target
 

@@ -5,7 +5,8 @@ import pytest
 from jumpbench.cli.main import main
 from jumpbench.paths import suite_root
 from jumpbench.tables.language.spec import available, load
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.grid import build, unique_runs
+from jumpbench.tables.planning.selection import Selection
 
 IDS = [i for i in available() if (suite_root() / "reproduce" / f"{i}.yaml").is_file()]
 ELSEWHERE = [

@@ -4,8 +4,9 @@ from jumpbench.errors import UserError
 from jumpbench.paths import experiment_names
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning import plan
-from jumpbench.tables.planning.grid import Selection, build, seeds, unique_runs
+from jumpbench.tables.planning.grid import build, unique_runs
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.selection import Selection, seeds
 from jumpbench.tables.runs.devices import data_settings
 
 

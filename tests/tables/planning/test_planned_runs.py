@@ -9,7 +9,8 @@ from jumpbench.paths import cache_folder
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.planning import grid, plan
 from jumpbench.tables.planning.fast import planned_runs
-from jumpbench.tables.planning.grid import Selection, build, unique_runs, whole
+from jumpbench.tables.planning.grid import build, unique_runs, whole
+from jumpbench.tables.planning.selection import Selection
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 SMOKE = Selection("smoke")

@@ -4,9 +4,10 @@ import pytest
 
 from jumpbench.errors import UserError
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded, spelled
+from jumpbench.tables.planning.selection import Selection
 
 FILE = """\
 tiny:

@@ -5,8 +5,9 @@ import pytest
 from jumpbench.cli.main import main
 from jumpbench.errors import UserError
 from jumpbench.tables.language.spec import available, load
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.grid import build, unique_runs
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.planning.selection import Selection
 
 SORT = "symmetric_diffusers/sort"
 TINY = "scale=symmetric_diffusers/diffuser/smoke"

@@ -9,7 +9,8 @@ from hydra.utils import instantiate
 from lightning import Callback
 
 from jumpbench.tables.language.spec import available, load
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.grid import build, unique_runs
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.runs.devices import data_settings
 from support import quiet_trainer
 

@@ -4,7 +4,7 @@ import pytest
 from torch.profiler import ProfilerActivity, profile
 
 from jumpbench.errors import UserError
-from jumpbench.tables.commands.run_seconds import Estimate, memory_line
+from jumpbench.tables.commands.estimates import Estimate, memory_line
 from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded

@@ -9,12 +9,14 @@ import torch
 from jumpbench.data import tsp
 from jumpbench.errors import UserError
 from jumpbench.tables.commands import gpu_speed
-from jumpbench.tables.commands.run_seconds import Estimate, estimate
+from jumpbench.tables.commands.estimates import Estimate
+from jumpbench.tables.commands.run_seconds import estimate
 from jumpbench.tables.commands.within import Candidate, choose, seconds_of
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.grid import build, unique_runs
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.price import kept, machines
 from jumpbench.tables.price import measured as measured_machine
 from jumpbench.tables.price.long_loops import counted

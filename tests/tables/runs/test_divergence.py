@@ -10,7 +10,8 @@ from interruptions import TRAINED
 
 from jumpbench.networks.letf import LeTF
 from jumpbench.tables.language.spec import available, load
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.grid import build, unique_runs
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.runs.attempt import attempt
 from jumpbench.tables.runs.divergence import FACTOR, FiniteTraining
 from jumpbench.tables.runs.job import Job, Outcome

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.grid import build, unique_runs
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.runs.attempt import attempt
 from jumpbench.tables.runs.job import Job, Outcome
 

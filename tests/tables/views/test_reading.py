@@ -62,7 +62,7 @@ def test_rows_that_were_not_run_are_one_line_with_their_command(printed, project
 
 def test_a_table_of_which_nothing_was_run_shows_its_rows(project):
     from jumpbench.tables.language.spec import load
-    from jumpbench.tables.planning.grid import Selection
+    from jumpbench.tables.planning.selection import Selection
     from jumpbench.tables.planning.tableplan import TablePlan
     from jumpbench.tables.views.tablefiles import TableFiles
 

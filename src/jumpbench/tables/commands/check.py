@@ -9,8 +9,8 @@ from jumpbench.methods.unnormalised.base import TargetSampler
 from jumpbench.samplers.oracles.finding import Finding
 from jumpbench.samplers.oracles.of_draws import of_sampler
 from jumpbench.samplers.oracles.of_kernels import of_kernel
-from jumpbench.tables.planning.composition import parsed_override
 from jumpbench.tables.planning.gate import construct, permitted
+from jumpbench.tables.planning.hydra_overrides import parsed_override
 from jumpbench.tables.views.console import console, words
 
 _MARKS = {True: ("passed", "green"), False: ("failed", "red"), None: ("not applicable", "dim")}

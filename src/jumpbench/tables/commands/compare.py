@@ -20,16 +20,16 @@ from jumpbench.files import write_atomic
 from jumpbench.names import select
 from jumpbench.paths import made_file
 from jumpbench.tables.commands.contestants import Contestant, contestants, defined, own_target
+from jumpbench.tables.commands.estimates import duration
 from jumpbench.tables.commands.judgement import Judgement, table
 from jumpbench.tables.commands.reproduction import make
-from jumpbench.tables.commands.run_seconds import duration
 from jumpbench.tables.commands.single import made_runs
 from jumpbench.tables.language.spec import parse
 from jumpbench.tables.launchers import Launcher
-from jumpbench.tables.planning.composition import parsed_override
-from jumpbench.tables.planning.grid import Selection
-from jumpbench.tables.planning.grid import seeds as seeds_of
+from jumpbench.tables.planning.hydra_overrides import parsed_override
 from jumpbench.tables.planning.identity import is_anonymous
+from jumpbench.tables.planning.selection import Selection
+from jumpbench.tables.planning.selection import seeds as seeds_of
 from jumpbench.tables.runs.store import read_metrics
 from jumpbench.tables.views.console import console, print_table, words
 from jumpbench.tables.views.layout import View

@@ -15,7 +15,7 @@ from jumpbench.tables.commands.results import table_content
 from jumpbench.tables.judging.collect import source_name
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Metric, Table
-from jumpbench.tables.planning.grid import scale_of
+from jumpbench.tables.planning.selection import scale_of
 from jumpbench.tables.runs.mirrors import place_of, wandb_key
 from jumpbench.tables.views.figures import entries
 from jumpbench.tables.views.render import claims_in_markdown, to_markdown

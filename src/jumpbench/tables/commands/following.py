@@ -11,7 +11,8 @@ from rich.live import Live
 from jumpbench.tables.commands.progress import PLAIN_SECONDS, Pace
 from jumpbench.tables.commands.status import counted, status_line, status_of
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection, build
+from jumpbench.tables.planning.grid import build
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.runs.job import told_progress
 from jumpbench.tables.runs.store import run_folder
 from jumpbench.tables.views.console import console, words

@@ -29,8 +29,9 @@ from jumpbench.tables.commands.gpu_speed import Ceilings, count_of, throughput
 from jumpbench.tables.commands.reproduction import reproduce
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.launchers import launcher
-from jumpbench.tables.planning.grid import Selection, build, unique_runs
+from jumpbench.tables.planning.grid import build, unique_runs
 from jumpbench.tables.planning.run import Run
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.price.hardware import machine
 from jumpbench.tables.runs.provenance import code_version, now, versions
 from jumpbench.tables.runs.store import write_json

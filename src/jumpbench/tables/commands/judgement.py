@@ -10,7 +10,7 @@ from jumpbench.tables.commands.contestants import Contestant, fitted
 from jumpbench.tables.judging.best_row import best_row
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.language.types import Table
-from jumpbench.tables.planning.composition import parsed_override
+from jumpbench.tables.planning.hydra_overrides import parsed_override
 from jumpbench.tables.planning.scalefiles import spelled
 
 MOST_RHAT, FEWEST_TRIPS = 1.01, 10

@@ -11,7 +11,7 @@ from jumpbench.tables.commands.results import FinishedRun, load_run, tidy
 from jumpbench.tables.commands.single import made_runs
 from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.launchers import launcher as launcher_of
-from jumpbench.tables.planning.grid import Selection, chosen
+from jumpbench.tables.planning.selection import Selection, chosen
 from jumpbench.tables.runs.store import read_failure, read_metrics
 
 

@@ -10,13 +10,15 @@ import yaml
 
 from jumpbench.errors import UserError, printable
 from jumpbench.paths import conf_dirs, experiment_names
+from jumpbench.tables.commands.estimates import Estimate
 from jumpbench.tables.commands.recorded import recorded_runs
-from jumpbench.tables.commands.run_seconds import Estimate, estimate, keep_seconds
+from jumpbench.tables.commands.run_seconds import estimate, keep_seconds
 from jumpbench.tables.commands.status import state_of
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Table
-from jumpbench.tables.planning.grid import GridCell, Selection, build, unique_runs
+from jumpbench.tables.planning.grid import GridCell, build, unique_runs
 from jumpbench.tables.planning.run import Run
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.price.kept import NOT_COUNTED
 from jumpbench.tables.price.machines import Machine
 from jumpbench.tables.views.console import console, words

@@ -138,7 +138,8 @@ def recorded_views(table_id: str) -> list[View]:
 
 def _of_other_settings(table: Table, content: dict[str, Any]) -> list[str]:
     """The runs of a record that its scale would no longer make."""
-    from jumpbench.tables.planning.grid import Selection, build
+    from jumpbench.tables.planning.grid import build
+    from jumpbench.tables.planning.selection import Selection
 
     made = sorted({str(value["run"]) for cell in content["cells"] for value in cell["values"]})
     scale, overrides = content["scale"], tuple(content.get("overrides") or ())

@@ -34,7 +34,7 @@ from jumpbench.tables.language.schema import FILE as SCHEMA
 from jumpbench.tables.language.schema import schema_text
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Table
-from jumpbench.tables.planning.grid import Selection
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.planning.tableplan import TablePlan
 from jumpbench.tables.views.captions import caption
 from jumpbench.tables.views.races import race_entries

@@ -11,9 +11,9 @@ from jumpbench.tables.commands.recorded import recorded_runs
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.planning import grid as grids
-from jumpbench.tables.planning.grid import Selection
 from jumpbench.tables.planning.labels import Labels
 from jumpbench.tables.planning.run import Run
+from jumpbench.tables.planning.selection import Selection, chosen
 from jumpbench.tables.planning.tableplan import TablePlan
 from jumpbench.tables.runs.attempt import forget
 from jumpbench.tables.runs.store import read_json, read_metrics
@@ -81,7 +81,7 @@ def make(
         _make(files, labels, launcher, fresh)
     finally:
         view = files.write(final=True)
-        shown(files, view.of(*grids.chosen(files.table, selection)))
+        shown(files, view.of(*chosen(files.table, selection)))
     _mirror(files, labels)
     return files
 

@@ -16,10 +16,11 @@ from jumpbench.tables.language.spec import Table, lines_of, load
 from jumpbench.tables.planning import grid as grids
 from jumpbench.tables.planning.composition import fitting
 from jumpbench.tables.planning.defaults import line_of
-from jumpbench.tables.planning.grid import GridCell, Selection
+from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.places import TYPED, Keys, Place, Places, of_scale, places
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.run import Run
+from jumpbench.tables.planning.selection import Selection, scale_of
 from jumpbench.tables.planning.unread import refuse_unread
 from jumpbench.tables.views.annotated import annotated, by_key
 from jumpbench.tables.views.console import console, print_json, words
@@ -62,7 +63,7 @@ def show_cell(table_id: str, names: CellNames, selection: Selection, as_json: bo
             :func:`~jumpbench.tables.planning.grid.build`.
     """
     table = load(table_id)
-    scale = grids.scale_of(table, selection.scale)
+    scale = scale_of(table, selection.scale)
     row = _one("row", names.row, [r.name for r in table.rows])
     columns = dict.fromkeys(c.name for r, c, _ in table.cells() if r.name == row)
     column = _one(f"column of {row}", names.column, list(columns))

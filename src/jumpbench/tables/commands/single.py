@@ -10,10 +10,10 @@ from jumpbench.tables.commands.progress import Terminal
 from jumpbench.tables.commands.status import state_of
 from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.planning.composition import fitting
-from jumpbench.tables.planning.grid import seeds as seeds_of
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.scalefiles import expanded
+from jumpbench.tables.planning.selection import seeds as seeds_of
 from jumpbench.tables.planning.unread import refuse_unread
 from jumpbench.tables.runs.attempt import forget
 from jumpbench.tables.runs.store import read_metrics

@@ -12,8 +12,9 @@ from jumpbench.errors import UserError
 from jumpbench.tables.commands.progress import far
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.launchers.queue import has_lost_its_job, job_of, queued_as, why_ended
-from jumpbench.tables.planning.grid import GridCell, Selection, build, unique_runs
+from jumpbench.tables.planning.grid import GridCell, build, unique_runs
 from jumpbench.tables.planning.run import Run
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.runs import CHECKPOINTS, STEP
 from jumpbench.tables.runs.job import told_progress
 from jumpbench.tables.runs.store import is_running, read_failure, read_json, read_metrics

@@ -20,11 +20,11 @@ from jumpbench.paths import made_file, sweep_of_wandb
 from jumpbench.tables.commands.reproduction import reproduce
 from jumpbench.tables.language.spec import available, load, parse
 from jumpbench.tables.launchers import Launcher
-from jumpbench.tables.planning.composition import parsed_override
-from jumpbench.tables.planning.grid import Selection
+from jumpbench.tables.planning.hydra_overrides import parsed_override
 from jumpbench.tables.planning.identity import is_anonymous
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.planning.unread import refuse_unread
 from jumpbench.tables.runs.store import write_json
 

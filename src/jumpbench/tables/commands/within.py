@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from jumpbench.errors import UserError
+from jumpbench.tables.commands.estimates import Estimate, duration
 from jumpbench.tables.commands.preview import still_to_make
 from jumpbench.tables.commands.recorded import decided_claims
-from jumpbench.tables.commands.run_seconds import Estimate, duration, estimate
+from jumpbench.tables.commands.run_seconds import estimate
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.planning.grid import Selection
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.price.machines import Machine
 from jumpbench.tables.views.console import console, words
 

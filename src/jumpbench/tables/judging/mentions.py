@@ -14,8 +14,9 @@ from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.tables.language.types import Heads, Scale, Table
-from jumpbench.tables.planning.grid import GridCell, Selection, build
+from jumpbench.tables.planning.grid import GridCell, build
 from jumpbench.tables.planning.run import Run
+from jumpbench.tables.planning.selection import Selection
 
 _MENTION = re.compile(r"\$\{\s*(?:([^{}]+?)\s*:\s+)?([A-Za-z_][\w.]*)\s*\}")
 Numbers = Mapping[str, str]

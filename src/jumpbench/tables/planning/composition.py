@@ -12,26 +12,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import yaml
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
-from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
-from hydra.core.plugins import Plugins
-from hydra.errors import HydraException
-from hydra.types import RunMode
-from omegaconf import DictConfig
-from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError
 from jumpbench.names import no_such
-from jumpbench.paths import conf_dirs, experiment_names
-from jumpbench.tables.planning import ownchoices
-from jumpbench.tables.planning.fast import composition_cache, config_files
-from jumpbench.tables.planning.fast.config_files import ConfFolder, ConfFolders
+from jumpbench.paths import conf_dirs
+from jumpbench.tables.planning import hydra_groups, hydra_overrides, ownchoices
 from jumpbench.tables.planning.fast.formulas import plain_copy, resolved_but
-from jumpbench.tables.planning.fast.values import explained, with_value
-
-_FAILURES = (HydraException, OmegaConfBaseException, ValueError, AssertionError)
+from jumpbench.tables.planning.fast.values import with_value
+from jumpbench.tables.planning.hydra_groups import composed_groups
+from jumpbench.tables.planning.hydra_overrides import chooses_group, single
 
 
 def composed(experiment: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
@@ -78,13 +68,13 @@ def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]
     A group chosen by an override (``network=...``) wins over a copied node of that name. A class
     may stand for an option (:mod:`~jumpbench.tables.planning.ownchoices`).
     """
-    parsed = [_single(experiment, text) for text in overrides]
+    parsed = [single(experiment, text) for text in overrides]
     groups = [o for o in parsed if chooses_group(o)]
     classes = ownchoices.classes(groups)
     named = tuple(o.input_line for o in groups if o.key_or_group not in classes)
-    config = plain_copy(_composed_groups(experiment, named))
+    config = plain_copy(composed_groups(experiment, named))
     for group, line in replacing(experiment, groups).items():
-        config[group] = plain_copy(_composed_groups(None, (line,))[group])
+        config[group] = plain_copy(composed_groups(None, (line,))[group])
     for group, name in classes.items():
         config[group] = ownchoices.in_place_of(config.get(group), name)
     for group, file in ownchoices.own_options(groups).items():
@@ -152,7 +142,7 @@ def fitting(
     Raises:
         UserError: as :func:`composed`.
     """
-    parsed = {text: _single(experiment, text) for text in (*stated, *typed)}
+    parsed = {text: single(experiment, text) for text in (*stated, *typed)}
     groups = [o for text in (*stated, *typed) if chooses_group(o := parsed[text])]
     own = [*ownchoices.classes(groups), *ownchoices.own_options(groups)]
     if not own:
@@ -177,109 +167,7 @@ def _mapping_at(config: dict[str, Any], name: str) -> dict[str, Any]:
 
 def forget() -> None:
     """Read the configuration files again."""
-    config_files.forget()
-    composition_cache.forget()
-    _composed_groups.cache_clear()
+    hydra_groups.forget()
+    hydra_overrides.forget()
     _run_groups.cache_clear()
     _stated.cache_clear()
-    composed_files.cache_clear()
-    _is_group.cache_clear()
-    _known_experiments.cache_clear()
-
-
-_PARTS_OF_AN_APPLICATION = (
-    "help", "hydra_help", "hydra_logging", "job_logging", "launcher", "output", "sweeper",
-)  # fmt: skip
-_NO_APPLICATION = [f"~hydra/{group}" for group in _PARTS_OF_AN_APPLICATION]
-"""What Hydra sets up for a program that it starts; a composition leaves it out in the end."""
-
-
-def _register_folders() -> None:
-    """Have Hydra read our folders of configuration, and one's own before them."""
-    for plugin in (ConfFolder, ConfFolders):
-        Plugins.instance().register(plugin)
-
-
-@functools.cache
-def _composed_groups(experiment: str | None, groups: tuple[str, ...]) -> dict[str, Any]:
-    """What Hydra composes of an experiment with these choices; of the choices alone if None."""
-    if experiment is not None and experiment not in (known := _known_experiments()):
-        raise no_such("experiment", experiment, known)
-    chosen, about = (
-        _choices(experiment, groups),
-        f"experiment {experiment}" if experiment else ", ".join(groups),
-    )
-
-    def by_hydra() -> DictConfig:
-        _register_folders()
-        with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
-            return compose("run", overrides=[*chosen, *_NO_APPLICATION])
-
-    try:
-        return composition_cache.cached(by_hydra, conf_dirs(), chosen)
-    except (*_FAILURES, OSError) as error:
-        raise UserError(f"{about}: {explained(error)}") from None
-    except yaml.YAMLError as error:
-        raise UserError(f"{about}: {' '.join(str(error).split())}") from None
-    except RecursionError:
-        raise UserError(f"{about}: a value contains itself (an alias)") from None
-
-
-def _choices(experiment: str | None, groups: Sequence[str]) -> list[str]:
-    return [*([f"experiment={experiment}"] if experiment else []), *groups]
-
-
-@functools.cache
-def composed_files(experiment: str | None, groups: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The files that a composition is made of, in the order in which they are merged, each with
-    the dotted name of the node that its content goes to."""
-    _register_folders()
-    chosen = [*_choices(experiment, groups), *_NO_APPLICATION]
-    with initialize_config_dir(str(conf_dirs()[-1]), version_base="1.3"):
-        loader = GlobalHydra.instance().config_loader()
-        defaults = loader.compute_defaults_list("run", chosen, RunMode.RUN).defaults
-    files = [(f"{default.config_path}.yaml", default.package or "") for default in defaults]
-    return [(name, package) for name, package in files if not name.startswith("hydra/")]
-
-
-@functools.cache
-def _known_experiments() -> list[str]:
-    return experiment_names()
-
-
-@functools.cache
-def _parse(text: str) -> Override:
-    return OverridesParser.create().parse_override(text)
-
-
-def parsed_override(experiment: str, text: str) -> Override:
-    """One override in Hydra's grammar.
-
-    Raises:
-        UserError: it is none.
-    """
-    try:
-        return _parse(text)
-    except _FAILURES as error:
-        raise UserError(f"experiment {experiment}: {explained(error)}") from None
-
-
-def _single(experiment: str, text: str) -> Override:
-    override = parsed_override(experiment, text)
-    if override.is_sweep_override():
-        key, _, values = text.partition("=")
-        raise UserError(
-            f"experiment {experiment}: {text[:80]}: a run has one value; "
-            f"if a list is meant, write {key}=[{values}]"
-        )
-    return override
-
-
-@functools.cache
-def _is_group(name: str) -> bool:
-    return any(os.path.isdir(root / name) for root in conf_dirs())
-
-
-def chooses_group(override: Override) -> bool:
-    """Whether an override is part of the composition, and no value set in its result."""
-    return override.package is not None or _is_group(override.key_or_group)

@@ -14,14 +14,10 @@ import yaml
 
 from jumpbench.paths import conf_dirs, suite_root
 from jumpbench.tables.planning import ownchoices
-from jumpbench.tables.planning.composition import (
-    chooses_group,
-    composed,
-    composed_files,
-    parsed_override,
-    replacing,
-)
+from jumpbench.tables.planning.composition import composed, replacing
 from jumpbench.tables.planning.fast.formulas import node_of
+from jumpbench.tables.planning.hydra_groups import composed_files
+from jumpbench.tables.planning.hydra_overrides import chooses_group, parsed_override
 from jumpbench.tables.planning.scalefiles import expanded, scale_file
 
 Keys = tuple[str | int, ...]

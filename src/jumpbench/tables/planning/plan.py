@@ -15,16 +15,12 @@ from omegaconf.errors import OmegaConfBaseException
 
 from jumpbench.errors import UserError
 from jumpbench.tables.planning import composition, defaults, models, owncode
-from jumpbench.tables.planning.composition import (
-    composed,
-    copied_nodes,
-    parsed_override,
-    with_copies,
-)
+from jumpbench.tables.planning.composition import composed, copied_nodes, with_copies
 from jumpbench.tables.planning.constructors import check_allowed
 from jumpbench.tables.planning.fast import planned_runs
 from jumpbench.tables.planning.fast.formulas import resolved, resolved_but
 from jumpbench.tables.planning.fast.values import explained
+from jumpbench.tables.planning.hydra_overrides import parsed_override
 from jumpbench.tables.planning.identity import check_name_and_seed, identity, is_anonymous
 from jumpbench.tables.planning.ignored_rates import refuse_ignored_rates
 from jumpbench.tables.planning.ownchoices import own_name

@@ -8,8 +8,9 @@ from pathlib import Path
 from jumpbench.paths import outputs_root
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning import grid as grids
-from jumpbench.tables.planning.grid import GridCell, Selection
+from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run
+from jumpbench.tables.planning.selection import Selection
 
 
 class TablePlan:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.tables.planning.composition import composed, parsed_override
+from jumpbench.tables.planning.composition import composed
 from jumpbench.tables.planning.defaults import completed
+from jumpbench.tables.planning.hydra_overrides import parsed_override
 from jumpbench.tables.planning.identity import DECIDING, NULL_IS_ABSENT, is_anonymous
 from jumpbench.tables.planning.plan import plan_run
 
