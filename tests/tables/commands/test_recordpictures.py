@@ -20,8 +20,8 @@ from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.runs.store import write_config
 from jumpbench.tables.views import runpictures
 from jumpbench.tables.views.captions import caption
-from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.smallpng import MOST_BYTES, small_png
+from jumpbench.tables.views.view import View
 
 BUDGET = 10_000_000
 RECORD = ["report", "--record", "toy/coins", "scale=smoke"]

@@ -6,7 +6,9 @@ import pytest
 
 from jumpbench.tables.judging.best_row import best_row
 from jumpbench.tables.judging.cells import Cell, Value
-from jumpbench.tables.language.types import Column, Metric, Row, Scale, Table
+from jumpbench.tables.language.metric import Metric
+from jumpbench.tables.language.scale import Scale
+from jumpbench.tables.language.types import Column, Row, Table
 
 METRIC = Metric("tv", better="lower")
 

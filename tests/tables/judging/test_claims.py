@@ -7,7 +7,7 @@ from claimed import claim_of, of_seeds
 
 from jumpbench.tables.judging.cells import Cell, Value, verdict
 from jumpbench.tables.judging.claims import evaluate
-from jumpbench.tables.language.types import Heads
+from jumpbench.tables.language.scale import Heads
 
 A, B = ("fair", "small n"), ("biased", "small n")
 LEFT = {"row": "fair", "column": "small n", "metric": "mean"}

@@ -7,11 +7,13 @@ import pytest
 
 from jumpbench.tables.judging.cells import Cell, uncertainty, verdict
 from jumpbench.tables.judging.collect import Records, collect
+from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.language.types import Metric, Published
+from jumpbench.tables.language.types import Published
 from jumpbench.tables.planning.grid import build, unique_runs, whole
 from jumpbench.tables.planning.selection import Selection
-from jumpbench.tables.views.layout import View, blocks, cell_text
+from jumpbench.tables.views.layout import blocks, cell_text
+from jumpbench.tables.views.view import View
 from jumpbench.tables.views.wording import counts, notes
 
 

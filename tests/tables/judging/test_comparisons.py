@@ -18,7 +18,7 @@ from jumpbench.tables.judging.comparisons import (
     two_sided_level,
 )
 from jumpbench.tables.judging.spreads import Samples, samples_of, saturated_spread, seed_spread
-from jumpbench.tables.language.types import Metric
+from jumpbench.tables.language.metric import Metric
 
 
 def difference(a: Estimate, b: Estimate) -> Contrast:

@@ -9,8 +9,8 @@ from jumpbench.methods.dasbs.matcher import Matcher
 from jumpbench.paths import suite_root
 from jumpbench.tables.judging.comparisons import Estimate
 from jumpbench.tables.judging.contrasts import contrasts
+from jumpbench.tables.language.scale import Heads
 from jumpbench.tables.language.spec import available, load
-from jumpbench.tables.language.types import Heads
 from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.selection import Selection
 

@@ -8,8 +8,10 @@ import yaml
 
 from jumpbench.errors import UserError
 from jumpbench.tables.language.checks import Check
+from jumpbench.tables.language.metric import Metric
+from jumpbench.tables.language.scale import SCALES, Scale
 from jumpbench.tables.language.spec import available, load, parse
-from jumpbench.tables.language.types import SCALES, Claim, Column, Metric, Row, Scale, Table
+from jumpbench.tables.language.types import Claim, Column, Row, Table
 
 REFERENCE = (Path(__file__).parents[3] / "docs/table-language.md").read_text()
 

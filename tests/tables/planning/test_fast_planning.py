@@ -9,8 +9,8 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from jumpbench.paths import conf_dirs
+from jumpbench.tables.language.scale import SCALES
 from jumpbench.tables.language.spec import available, load
-from jumpbench.tables.language.types import SCALES
 from jumpbench.tables.planning import composition, hydra_groups, plan
 from jumpbench.tables.planning.fast import planned_runs
 from jumpbench.tables.planning.fast.config_files import ConfFolders

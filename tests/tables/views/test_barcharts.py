@@ -9,8 +9,8 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.language.types import Metric
 from jumpbench.tables.views import barcharts, figures
 from jumpbench.tables.views.figures import Filled
 

@@ -7,10 +7,10 @@ import io
 import pytest
 from rich.console import Console
 
-from jumpbench.tables.language.types import Heads
+from jumpbench.tables.language.scale import Heads
 from jumpbench.tables.views import console
-from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.render import to_csv, to_html, to_latex, to_markdown
+from jumpbench.tables.views.view import View
 
 NASTY = ["SGDD [ours]", "[/x] a", "[red]b", "=1+1", "a | b", "<script>", "${x} & 50%"]
 

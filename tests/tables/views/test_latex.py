@@ -5,10 +5,10 @@ import subprocess
 import pytest
 
 from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view
+from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.spec import available, load
-from jumpbench.tables.language.types import Metric
-from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.render import to_latex
+from jumpbench.tables.views.view import View
 
 
 def test_latex_has_metrics_as_groups_and_breaks_what_is_too_wide(filled):

@@ -10,8 +10,8 @@ from PIL import Image
 from jumpbench.tables.commands import rankpages, report_page
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.rankings import in_markdown, lines, matrices, picture
+from jumpbench.tables.views.view import View
 
 ROWS = ["Parallel tempering", "Gibbs", "SMC", "UDNS", "MDNS", "LEAPS", "GFlowNet", "DASBS"]
 

@@ -7,11 +7,13 @@ import re
 import pytest
 
 from jumpbench.tables.judging.cells import Cell
-from jumpbench.tables.language.types import Heads, Metric
+from jumpbench.tables.language.metric import Metric
+from jumpbench.tables.language.scale import Heads
 from jumpbench.tables.views import console, layout
-from jumpbench.tables.views.layout import View, blocks, cell_text, number
+from jumpbench.tables.views.layout import blocks, cell_text, number
 from jumpbench.tables.views.panels import panels
 from jumpbench.tables.views.render import runs_csv, to_html, to_json, to_latex, to_markdown
+from jumpbench.tables.views.view import View
 from jumpbench.tables.views.wording import counts, notes
 
 

@@ -6,7 +6,7 @@ from jumpbench.cli.main import main
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.views.console import print_table
-from jumpbench.tables.views.layout import View
+from jumpbench.tables.views.view import View
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])

@@ -32,8 +32,8 @@ from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.planning.selection import seeds as seeds_of
 from jumpbench.tables.runs.store import read_metrics
 from jumpbench.tables.views.console import console, print_table, words
-from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.tablefiles import TableFiles
+from jumpbench.tables.views.view import View
 
 SEEDS = 3
 SCALE = "small"

@@ -13,8 +13,9 @@ from jumpbench.errors import UserError
 from jumpbench.tables.commands.recorded import command_of, recorded_view
 from jumpbench.tables.commands.results import table_content
 from jumpbench.tables.judging.collect import source_name
+from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.language.types import Metric, Table
+from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.selection import scale_of
 from jumpbench.tables.runs.mirrors import place_of, wandb_key
 from jumpbench.tables.views.figures import entries

@@ -10,8 +10,8 @@ from rich.text import Text
 from jumpbench.errors import UserError
 from jumpbench.tables.commands.estimates import duration
 from jumpbench.tables.commands.run_seconds import kept
+from jumpbench.tables.language.scale import SCALES
 from jumpbench.tables.language.spec import available, load
-from jumpbench.tables.language.types import SCALES
 from jumpbench.tables.views.console import console, print_json, words
 
 COSTS = (

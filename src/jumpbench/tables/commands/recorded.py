@@ -12,11 +12,12 @@ from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.claims import evaluate
 from jumpbench.tables.judging.mentions import composed_numbers, filled
 from jumpbench.tables.judging.recorded_runs import RecordedRuns
+from jumpbench.tables.language.scale import SCALES
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.language.types import OWN, PAPERS, SCALES, Table
+from jumpbench.tables.language.types import OWN, PAPERS, Table
 from jumpbench.tables.runs.store import read_json
-from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.render import to_json
+from jumpbench.tables.views.view import View
 from jumpbench.tables.views.wording import claim_counts, state
 
 

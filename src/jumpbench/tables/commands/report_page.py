@@ -30,8 +30,8 @@ from jumpbench.tables.language.types import Table
 from jumpbench.tables.runs.store import read_json
 from jumpbench.tables.views.console import console
 from jumpbench.tables.views.figures import entries
-from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.rankings import lines, matrices
+from jumpbench.tables.views.view import View
 from jumpbench.tables.views.webpage import Variant, to_page
 
 _RANK = ("paper setting", "own setting", "medium", "miniature", "smoke")

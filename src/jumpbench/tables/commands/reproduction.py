@@ -19,9 +19,9 @@ from jumpbench.tables.runs.attempt import forget
 from jumpbench.tables.runs.store import read_json, read_metrics
 from jumpbench.tables.views.console import print_table
 from jumpbench.tables.views.figures import functions
-from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.render import FORMATS
 from jumpbench.tables.views.tablefiles import TableFiles
+from jumpbench.tables.views.view import View
 
 REFRESH_SECONDS = 2.0
 

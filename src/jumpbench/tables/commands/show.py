@@ -12,7 +12,8 @@ from jumpbench.names import one_line, select
 from jumpbench.tables.commands.status import state_of
 from jumpbench.tables.judging.collect import Records, collect, source_name
 from jumpbench.tables.judging.origins import Origins
-from jumpbench.tables.language.spec import Table, lines_of, load
+from jumpbench.tables.language.spec import lines_of, load
+from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning import grid as grids
 from jumpbench.tables.planning.composition import fitting
 from jumpbench.tables.planning.defaults import line_of

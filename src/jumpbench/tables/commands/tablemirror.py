@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jumpbench.tables.language.types import Heads
+from jumpbench.tables.language.scale import Heads
 from jumpbench.tables.runs.mirrors import close, is_wandb, opened, place_of
 from jumpbench.tables.views.embedded import embedded
 

@@ -10,7 +10,8 @@ from jumpbench.tables.judging.comparisons import (
     significant,
     two_sided_level,
 )
-from jumpbench.tables.language.types import Metric, Table
+from jumpbench.tables.language.metric import Metric
+from jumpbench.tables.language.types import Table
 
 MOST_NAMED = 3
 """Samplers that are named where more cannot be told apart."""

@@ -35,7 +35,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median_high, stdev
 
 from jumpbench.tables.judging.cells import Cell, Value, by_place, uncertainty
-from jumpbench.tables.language.types import BreakEven, Column, Metric, Table
+from jumpbench.tables.language.metric import BreakEven, Metric
+from jumpbench.tables.language.types import Column, Table
 
 NEVER = 12.0
 """The power of ten that says never."""

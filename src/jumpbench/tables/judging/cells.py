@@ -8,7 +8,8 @@ from typing import Any
 from jumpbench.errors import UserError
 from jumpbench.tables.judging.comparisons import Estimate, quantile
 from jumpbench.tables.judging.spreads import Samples, samples_of, saturated_spread, seed_spread
-from jumpbench.tables.language.types import Metric, Published, Table
+from jumpbench.tables.language.metric import Metric
+from jumpbench.tables.language.types import Published, Table
 
 
 @dataclass(frozen=True)

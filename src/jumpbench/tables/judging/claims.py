@@ -26,7 +26,8 @@ from jumpbench.tables.judging.comparisons import (
 )
 from jumpbench.tables.judging.contrasts import Tree, contrasts
 from jumpbench.tables.judging.direction import Direction, direction
-from jumpbench.tables.language.types import Claim, Heads, Table
+from jumpbench.tables.language.scale import Heads
+from jumpbench.tables.language.types import Claim, Table
 
 
 def evaluate(

@@ -10,7 +10,8 @@ from jumpbench.errors import UserError
 from jumpbench.tables.judging.break_even import with_break_even
 from jumpbench.tables.judging.cells import Cell, Value, uncertainty, verdict
 from jumpbench.tables.judging.recorded_runs import RecordedRuns
-from jumpbench.tables.language.types import Column, Metric, Row, Table
+from jumpbench.tables.language.metric import Metric
+from jumpbench.tables.language.types import Column, Row, Table
 from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs import BY_SAMPLE, METRICS

@@ -8,7 +8,8 @@ from typing import Any
 from jumpbench.errors import UserError
 from jumpbench.tables.judging.comparisons import Contrast, Estimate, significant
 from jumpbench.tables.language.checks import Check, Place
-from jumpbench.tables.language.types import Claim, Heads, Table
+from jumpbench.tables.language.scale import Heads
+from jumpbench.tables.language.types import Claim, Table
 
 Source = Callable[[str, str, str], Estimate]
 """The number of (row, column, metric)."""

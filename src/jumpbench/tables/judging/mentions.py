@@ -13,7 +13,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.tables.language.types import Heads, Scale, Table
+from jumpbench.tables.language.scale import Heads, Scale
+from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.grid import GridCell, build
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.selection import Selection

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import stdev
 from typing import cast
 
-from jumpbench.tables.language.types import Metric
+from jumpbench.tables.language.metric import Metric
 
 ROUNDING = 1e-12
 """Below this a difference is what float64 makes of none, and so is a number beside 1."""

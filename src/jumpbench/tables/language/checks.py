@@ -26,10 +26,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
-from pydantic import AllowInfNan, ConfigDict, Field
+from pydantic import Field
 
-Finite = Annotated[float, AllowInfNan(False)]
-STRICT = ConfigDict(extra="forbid", strict=True)
+from jumpbench.tables.language.fields import STRICT, Finite
 
 
 @dataclass(frozen=True)

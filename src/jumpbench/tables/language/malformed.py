@@ -6,7 +6,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from jumpbench.tables.language.extension import Path_
-from jumpbench.tables.language.types import Claim, Column, Metric, Row, Scale, Table
+from jumpbench.tables.language.metric import Metric
+from jumpbench.tables.language.scale import Scale
+from jumpbench.tables.language.types import Claim, Column, Row, Table
 
 GIVEN = ("id", "file", "foreign")
 """Fields of a table that its file does not state."""

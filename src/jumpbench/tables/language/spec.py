@@ -9,40 +9,23 @@ import dataclasses
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from jumpbench.errors import UserError
-from jumpbench.names import no_such, visible
+from jumpbench.names import no_such
 from jumpbench.paths import suite_root, table_file, table_ids
 from jumpbench.tables.language.extension import Lines, Path_, extended
-from jumpbench.tables.language.malformed import GIVEN, Malformed, malformed, spelled
+from jumpbench.tables.language.malformed import GIVEN, Malformed, malformed
+from jumpbench.tables.language.plainyaml import composed, plain
+from jumpbench.tables.language.published import published_numbers
 from jumpbench.tables.language.shorthand import crossed, named
 from jumpbench.tables.language.tablenames import check_names
-from jumpbench.tables.language.types import (
-    SCALES,
-    Claim,
-    Column,
-    Metric,
-    Published,
-    Row,
-    Scale,
-    Table,
-)
-
-__all__ = [
-    "SCALES", "Claim", "Column", "Metric", "Row", "Scale", "Table", "available", "lines_of",
-    "load", "parse",
-]  # fmt: skip
+from jumpbench.tables.language.types import Table
 
 _ID = re.compile(r"[^/\\]+/[^/\\]+")
-# libyaml's is ten times as fast; both build plain values only.
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def available() -> list[str]:
@@ -82,19 +65,10 @@ def _read(
     table_id: str, path: Path, extending: tuple[Path, ...], text: str | None = None
 ) -> tuple[dict[str, Any], Lines]:
     """Plain values of a file on top of those that it extends, and where its own stand."""
-    try:
-        text = path.read_text(encoding="utf-8") if text is None else text
-        node = yaml.compose(text, Loader=_LOADER)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f" line {mark.line + 1}" if mark else ""
-        what = getattr(error, "problem", None) or "it is not text"
-        raise UserError(f"{path}{place}: not valid YAML: {what}") from None
+    node = composed(path, text)
     lines: Lines = {}
     try:
-        raw = _plain(node, (), lines, yaml.constructor.SafeConstructor()) if node else None
+        raw = plain(node, lines) if node else None
         if not isinstance(raw, dict):
             what = "a table file is a mapping with title, rows, columns, metrics, scales"
             raise Malformed((), what)
@@ -140,62 +114,6 @@ def _told(error: Malformed, path: Path, lines: Lines) -> UserError:
     return UserError(f"{path}{f' line {line}' if line else ''}: {error.what}")
 
 
-def _plain(
-    node: yaml.Node, place: Path_, lines: Lines, constructor: yaml.constructor.SafeConstructor
-) -> Any:
-    """Plain values of a node; sequences are tuples; where each key and item stands goes to lines.
-
-    Raises:
-        Malformed: a key that stands twice in one mapping, or is no text.
-    """
-    if isinstance(node, yaml.MappingNode):
-        constructor.flatten_mapping(node)
-        values: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            key = constructor.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                lines[(*place, str(key))] = key_node.start_mark.line + 1
-                what = f"the key {key!r} in {spelled(place)} must be text: quote it"
-                raise Malformed((*place, str(key)), what)
-            lines[(*place, key)] = key_node.start_mark.line + 1
-            if key in values:
-                raise Malformed((*place, key), f"'{key}' stands twice in {spelled(place)}")
-            values[key] = _plain(value_node, (*place, key), lines, constructor)
-        return values
-    if isinstance(node, yaml.SequenceNode):
-        for i, item in enumerate(node.value):
-            lines[(*place, i)] = item.start_mark.line + 1
-        return tuple(
-            _plain(item, (*place, i), lines, constructor) for i, item in enumerate(node.value)
-        )
-    value = constructor.construct_object(node)
-    if isinstance(value, str) and visible(line := " ".join(value.split())) != line:
-        raise Malformed(place, f"{spelled(place)} has control characters: {visible(value)[:60]!r}")
-    if type(value) in (int, float) and place[:1] == ("published",):
-        return Printed(value, node.value)
-    return value
-
-
-class Printed(float):
-    """A number with the text it was written as, whose last digit says how it was rounded."""
-
-    def __new__(cls, value: float, text: str) -> "Printed":
-        number = super().__new__(cls, value)
-        number.rounding = _rounding(text)
-        return number
-
-    rounding: float
-
-
-def _rounding(text: str) -> float:
-    """Half a unit of the last digit: 0.005 for ``0.30``, 0.5 for ``12``."""
-    try:
-        exponent = Decimal(text.replace("_", "")).as_tuple().exponent
-    except InvalidOperation:
-        return 0.0
-    return 0.5 * 10.0**exponent if isinstance(exponent, int) else 0.0
-
-
 @functools.cache
 def _adapter() -> TypeAdapter[Table]:
     return TypeAdapter(Table)
@@ -223,45 +141,10 @@ def _table(table_id: str, raw: dict[str, Any], path: Path) -> Table:
     values["foreign"] = (
         suites.is_file() and own != suites and (own.read_bytes() != suites.read_bytes())
     )
-    published = dict(_published(raw.get("published") or {}))
+    published = dict(published_numbers(raw.get("published") or {}))
     try:
         text = json.dumps({**values, "id": table_id, "file": str(path)}, default=str)
         table = _adapter().validate_json(text)  # strict types, and lists become tuples
     except ValidationError as error:
         raise malformed(error, values) from None
     return dataclasses.replace(table, published=published)
-
-
-def _published(raw: Any) -> Iterator[tuple[str, dict[str, dict[str, Published]]]]:
-    """``{metric: {row: {column: number}}}``; a number may be ``{value, std}`` or a word."""
-
-    def mapping(value: Any, place: Path_) -> Mapping[str, Any]:
-        if not isinstance(value, Mapping):
-            raise Malformed(place, f"{spelled(place)} must be a mapping")
-        return value
-
-    for metric, rows in mapping(raw, ("published",)).items():
-        table: dict[str, dict[str, Published]] = {}
-        for row, columns in mapping(rows, ("published", metric)).items():
-            table[row] = {}
-            for column, cell in mapping(columns, ("published", metric, row)).items():
-                number = _number(cell, ("published", metric, row, column))
-                if number is not None:
-                    table[row][column] = number
-        yield metric, table
-
-
-def _number(cell: Any, place: Path_) -> Published | None:
-    if cell is None:
-        return None
-    if not isinstance(cell, dict):
-        cell = {"value": cell}
-    if set(cell) - {"value", "std"} or "value" not in cell:
-        raise Malformed(place, f"{spelled(place)} must be a number, a word, or {{value, std}}")
-    value, std = cell["value"], cell.get("std")
-    finite = isinstance(value, Printed) and abs(value) < float("inf")
-    if not (finite or isinstance(value, str)) or not (std is None or isinstance(std, Printed)):
-        raise Malformed(place, f"{spelled(place)} must be a number, not {value!r}")
-    if isinstance(value, str):
-        return Published(value)
-    return Published(float(value), None if std is None else float(std), value.rounding)

@@ -8,70 +8,17 @@ in which overrides apply; :mod:`jumpbench.tables.language.spec` reads and checks
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from jumpbench.tables.language.checks import STRICT, Check, Finite
+from jumpbench.tables.language.checks import Check
+from jumpbench.tables.language.fields import STRICT, Name, Positive, Words
+from jumpbench.tables.language.metric import Metric
+from jumpbench.tables.language.scale import Scale, ScaleName
 
-SCALES = ("smoke", "small", "medium", "paper")
-ScaleName = Literal["smoke", "small", "medium", "paper"]
 PAPERS, OWN = "the paper's setting", "a setting of our own"
 """Why a scale can decide a claim that names none."""
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Words = tuple[str, ...]
-Name = Annotated[str, Field(min_length=1)]
-
-
-@dataclass(frozen=True)
-class BreakEven:
-    """Names of the metrics of :mod:`jumpbench.tables.judging.break_even`."""
-
-    errors: Annotated[Words, Field(min_length=1)]
-    setup: Name
-    rate: Name
-
-    @property
-    def names(self) -> Words:
-        return (*self.errors, self.setup, self.rate)
-
-    __pydantic_config__ = STRICT
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A measured quantity and how it is compared with the published one."""
-
-    name: Name
-    label: str = ""
-    better: Literal["lower", "higher", "none"] = "none"
-    digits: Annotated[int, Field(ge=0, le=12)] = 3
-    unit: str = ""
-    source: str | None = None  # name in metrics.json; may contain {row}, {column} and their vars
-    factor: Positive = 1.0  # what is measured is multiplied by it
-    perfect: str | None = None  # run metric: what a perfect method would score at this sample size
-    sample_std: str | None = None  # run metric printed as ±: the spread over test samples
-    share: bool = False  # of its samples, between its two bounds
-    by_sample: str | None = None  # in the run's by_sample: one number a sample, for paired claims
-    sample_step: Positive | None = None  # least difference of two samples, as printed
-    error: str | None = None  # run metric: the standard error of the number, measured by the run
-    seed_std: Positive | None = None  # stated seed-to-seed spread, used while it is not measured
-    tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # of the verdict, absolute
-    bounds: tuple[Finite | None, Finite | None] | None = None  # what it cannot leave
-    exact: bool = False  # a closed form or a setting: no seed, no sample, no error
-    break_even: BreakEven | None = None  # its number is the break-even that these give
-    fact: bool = False  # a setting read off the configuration: shown, never counted or compared
-    printed: bool = True  # False: the paper shows it in a plot, the numbers are not its own
-
-    __pydantic_config__ = STRICT
-
-    @property
-    def without_error(self) -> bool:
-        return self.exact or self.fact
-
-    @property
-    def never_negative(self) -> bool:
-        return self.bounds is not None and self.bounds[0] is not None and self.bounds[0] >= 0
 
 
 @dataclass(frozen=True)
@@ -110,77 +57,6 @@ class Column:
     vars: Mapping[str, str | int | float | bool] = field(default_factory=dict)
 
     __pydantic_config__ = STRICT
-
-
-@dataclass(frozen=True)
-class Heads:
-    """What rows and columns are called at one scale, by their names in the file."""
-
-    rows: Mapping[str, str] = field(default_factory=dict)
-    columns: Mapping[str, str] = field(default_factory=dict)
-
-    __pydantic_config__ = STRICT
-
-    def row(self, name: str) -> str:
-        return self.rows.get(name, name)
-
-    def column(self, name: str) -> str:
-        return self.columns.get(name, name)
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What a scale changes against the table as written, and what it may say.
-
-    ``compare``: it has the paper's setting, so that published numbers stand beside its own and
-    get a verdict (the paper scale has it unless it says no). ``decides``: it is a setting of our
-    own that decides claims. Claims may name it, the paper scale, medium, and where ``compare``
-    holds; smoke never. ``title``, ``about`` and ``heads`` name what it ran. ``replicates``: the
-    samples that its claims are about ("the 100 test images"), with the trained networks as they
-    are; their spread then decides where there is one seed.
-    """
-
-    name: ScaleName
-    note: str = ""
-    title: str = ""
-    about: str = ""
-    heads: Heads = Heads()
-    compare: bool | None = None
-    decides: bool | None = None
-    replicates: str = ""
-    seeds: Annotated[int, Field(ge=1, le=1000)] = 1
-    overrides: Words = ()
-    rows: Mapping[str, Words] = field(default_factory=dict)
-    columns: Mapping[str, Words] = field(default_factory=dict)
-    only_rows: Words | None = None
-    only_columns: Words | None = None
-    only_metrics: Words | None = None  # the others carry no information at this scale
-
-    __pydantic_config__ = STRICT
-
-    @property
-    def compared(self) -> bool:
-        return self.name == "paper" if self.compare is None else self.compare
-
-    @property
-    def judged(self) -> bool:
-        if self.name == "smoke":
-            return False
-        if self.decides is not None:
-            return self.decides
-        return self.compared or self.name in ("medium", "paper")
-
-    @property
-    def kind(self) -> Literal["smoke", "miniature", "medium", "own setting", "paper setting"]:
-        """What a reader may take its numbers for.
-
-        ``own setting``: it decides claims of ours, in a setting that is not the paper's.
-        """
-        if self.name in ("smoke", "medium"):
-            return self.name
-        if self.compared:
-            return "paper setting"
-        return "own setting" if self.judged else "miniature"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from jumpbench.errors import UserError
-from jumpbench.tables.language.types import Column, Metric, Row, Scale, Table
+from jumpbench.tables.language.metric import Metric
+from jumpbench.tables.language.scale import Scale
+from jumpbench.tables.language.types import Column, Row, Table
 from jumpbench.tables.planning.fast.planned_runs import PlannedRuns, planned_runs
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.scalefiles import expanded

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from jumpbench.errors import UserError
 from jumpbench.names import select
-from jumpbench.tables.language.types import SCALES, Scale, Table
+from jumpbench.tables.language.scale import SCALES, Scale
+from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.fast.planned_runs import replaced_files
 from jumpbench.tables.planning.identity import is_anonymous
 

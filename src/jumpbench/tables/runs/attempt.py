@@ -105,7 +105,8 @@ def forget(folders: Sequence[Path]) -> None:
 
 def make_here(job: Job, watch: Any = None) -> Ended:
     """Make a run in this process, whose caller holds its lock."""
-    from jumpbench.tables.runs.execute import RunFailed, execute
+    from jumpbench.tables.runs.execute import execute
+    from jumpbench.tables.runs.failures import RunFailed
 
     try:
         execute(job.folder, job.config, ToFile(job.folder, watch), job.labels)

@@ -10,8 +10,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from jumpbench.errors import UserError, innermost
-from jumpbench.files import disk_errors, disk_is_full, full_disk, make_folder, write_atomic
+from jumpbench.errors import UserError
+from jumpbench.files import disk_errors, make_folder, write_atomic
 from jumpbench.tables.planning.identity import check_seed
 from jumpbench.tables.runs import (
     BY_SAMPLE,
@@ -26,15 +26,12 @@ from jumpbench.tables.runs import (
     SAMPLES,
     TRAINING,
 )
+from jumpbench.tables.runs.failures import recorded_failure, users_error
 from jumpbench.tables.runs.provenance import Started, note_code, provenance
 from jumpbench.tables.runs.runlog import logging_to
 from jumpbench.tables.runs.store import plain, read_metrics, run_hash, write_config, write_json
 
 PATIENT_SECONDS = 5.0
-
-
-class RunFailed(Exception):
-    """A run stopped with an error; its log has the details. The message is one line."""
 
 
 def execute(
@@ -64,7 +61,7 @@ def execute(
                 raise KeyboardInterrupt from None
             if not isinstance(error, Exception):
                 raise
-            raise _recorded(folder, error) from None
+            raise recorded_failure(folder, error) from None
 
 
 class _RunJob:
@@ -177,7 +174,7 @@ class _RunJob:
                 weights_only=True,
             )
         except Exception as error:
-            known = _users_error(error)
+            known = users_error(error)
             beyond = known or self.finite.diverged(self.method, self.trainer.global_step, error)
             if known or beyond is None:
                 raise
@@ -233,33 +230,3 @@ class _RunJob:
         write_json(self.folder / METRICS, finished)
         self.method.shards.remove()
         keep_last_only(self.folder / CHECKPOINTS)
-
-
-def _recorded(folder: Path, error: Exception) -> Exception:
-    """The error to raise for ``error``: one line, also left in ``error.json``.
-
-    Of several processes the first one says why: the others fail for the loss of it.
-    """
-    known = _users_error(error)
-    if known is None and disk_is_full(error):
-        known = full_disk(folder, error)
-    cause = innermost(error)
-    kind = type(known or cause).__name__
-    message = str(known) if known else f"{kind}: {_one_line(cause)}"
-    if not (folder / ERROR).exists():
-        write_json(folder / ERROR, {"kind": kind, "message": message})
-    return known or RunFailed(f"{message} (see {folder / 'log.txt'})")
-
-
-def _users_error(error: BaseException | None) -> UserError | None:
-    """The user's error behind what Hydra or Lightning wrapped around it, if there is one."""
-    while error is not None:
-        if isinstance(error, UserError):
-            return error
-        error = error.__cause__ or error.__context__
-    return None
-
-
-def _one_line(error: BaseException) -> str:
-    text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    return text[:300] or "no message"

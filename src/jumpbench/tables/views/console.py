@@ -11,8 +11,9 @@ from rich.text import Text as RichText
 
 from jumpbench.names import visible
 from jumpbench.tables.views import wording
-from jumpbench.tables.views.layout import Block, Text, View, blocks
+from jumpbench.tables.views.layout import Block, Text, blocks
 from jumpbench.tables.views.panels import Panel, panels
+from jumpbench.tables.views.view import View
 
 PIPED_WIDTH = 100
 _COLOURS = {"≈": "green", "▲": "blue", "▼": "red"}

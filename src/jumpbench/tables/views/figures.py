@@ -8,7 +8,8 @@ from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.tables.judging.cells import Cell
-from jumpbench.tables.language.types import Heads, Table
+from jumpbench.tables.language.scale import Heads
+from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.gate import permitted
 from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run

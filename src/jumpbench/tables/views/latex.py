@@ -4,8 +4,9 @@ import re
 
 from jumpbench.names import one_line
 from jumpbench.tables.views import wording
-from jumpbench.tables.views.layout import Block, Text, View, blocks
+from jumpbench.tables.views.layout import Block, Text, blocks
 from jumpbench.tables.views.panels import Panel, panels
+from jumpbench.tables.views.view import View
 
 LETTERS = 100
 """How wide a panel may be in letters: in a column of 345 points it is set at no less than half of

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from jumpbench.tables.judging.cells import Cell, by_place
-from jumpbench.tables.language.types import Heads, Table
+from jumpbench.tables.language.scale import Heads
+from jumpbench.tables.language.types import Table
 from jumpbench.tables.views.figures import Filled, entries
 from jumpbench.tables.views.floors import DOTTED, ends
 from jumpbench.tables.views.wording import title

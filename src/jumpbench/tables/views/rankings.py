@@ -8,9 +8,9 @@ from typing import Any, cast
 
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.ranks import Ranking, ranking
-from jumpbench.tables.views.layout import View
 from jumpbench.tables.views.races import problems, race_entries
 from jumpbench.tables.views.render import as_markdown
+from jumpbench.tables.views.view import View
 
 LIKE_FLOORS = 1.5
 """Floors of rows that are further apart than so many times are mentioned."""

@@ -12,8 +12,9 @@ from jumpbench.files import write_atomic
 from jumpbench.names import one_line
 from jumpbench.tables.views import wording
 from jumpbench.tables.views.latex import to_latex
-from jumpbench.tables.views.layout import View, blocks
+from jumpbench.tables.views.layout import blocks
 from jumpbench.tables.views.panels import Panel, panels
+from jumpbench.tables.views.view import View
 from jumpbench.tables.views.webpage import to_html
 
 FORMATS = "table.{json,md,tex,html,csv}, runs.csv"

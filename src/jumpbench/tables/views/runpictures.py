@@ -16,7 +16,7 @@ from jumpbench.files import write_atomic
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.runs import CURVES, SAMPLES, TRAINING
 from jumpbench.tables.runs.store import is_run_id, read_config, run_folder
-from jumpbench.tables.views.layout import View
+from jumpbench.tables.views.view import View
 
 SHOWN = 32
 """Samples in a picture."""

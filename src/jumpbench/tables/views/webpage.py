@@ -9,21 +9,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jumpbench.errors import UserError
-from jumpbench.tables.judging.cells import Cell
-from jumpbench.tables.runs import PROVENANCE
-from jumpbench.tables.runs.store import read_json, run_folder
+from jumpbench.tables.runs.store import run_folder
 from jumpbench.tables.views import wording
 from jumpbench.tables.views.captions import caption
 from jumpbench.tables.views.embedded import embedded, is_chart
-from jumpbench.tables.views.layout import Block, Text, View, blocks, inside
-from jumpbench.tables.views.races import for_the_page, race_names
+from jumpbench.tables.views.layout import Block, Text, blocks, inside
+from jumpbench.tables.views.pagecontent import content, short
+from jumpbench.tables.views.races import race_names
 from jumpbench.tables.views.runpictures import (
     first_cells,
     learning_curve,
     samples_picture,
     trained_runs,
 )
+from jumpbench.tables.views.view import View
 
 TEMPLATES = Path(__file__).parent / "templates"
 PICTURES = 12
@@ -130,7 +129,7 @@ def _variant(variant: Variant) -> dict[str, Any]:
             if name not in race_names(view.table) and (data := embedded(path))
         ],
         "lacking": variant.lacking, "bars": variant.bars,
-        "content": _content(variant),
+        "content": content(view, variant.command),
         **(_pictures(view) if variant.with_runs else {"curves": [], "samples": []}),
     }  # fmt: skip
 
@@ -170,78 +169,6 @@ def _block(block: Block, place: Mapping[int, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _content(variant: Variant) -> Any:
-    """What a press on a number shows, as json that no name in it can end. The names of what is
-    said of a cell stand once, in ``kinds``: a cell is its kind and its values."""
-    from markupsafe import Markup
-
-    view = variant.view
-    names = dict.fromkeys(value.run for cell in view.cells for value in cell.values)
-    number = {run: i for i, run in enumerate(names)}  # a run fills many cells: named once
-    places = dict.fromkeys((cell.row, cell.column) for cell in inside(view) if cell.asked)
-    place = {pair: i for i, pair in enumerate(places)}
-    cells = [_cell(view, cell, number, place) for cell in inside(view)]
-    kind = {names: i for i, names in enumerate(dict.fromkeys(map(tuple, cells)))}
-    content = {
-        "kinds": list(kind),
-        "cells": [[kind[tuple(cell)], *cell.values()] for cell in cells],
-        "runs": [{"run": run, **_run(run)} for run in number],
-        "places": [shlex.join([f"rows={row}", f"columns={column}"]) for row, column in place],
-        "made_by": wording.made_by(view), "command": variant.command,
-        "races": for_the_page(view.table, view.cells, view.scale.heads),
-    }  # fmt: skip
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028"))
-
-
-def _cell(
-    view: View, cell: Cell, number: Mapping[str, int], place: Mapping[tuple[str, str], int]
-) -> dict[str, Any]:
-    """What is said of a cell; what has no value is left out, and so is what goes without saying:
-    that it is measured, and a number of seeds that is the number of values. Its row, column and
-    metric stand around it on the page. Runs and places are numbers in the lists of
-    :func:`_content`; a value is its seed, the number and its run."""
-    names = ("measured", "std", "uncertainty", "perfect", "n_seeds", "n_samples", "status",
-            "verdict", "note")  # fmt: skip
-    metric = view.table.metrics.get(cell.metric)
-    content: dict[str, Any] = {name: _short(getattr(cell, name)) for name in names}
-    content |= {name: _short(content[name], 4) for name in ("std", "uncertainty")}
-    if view.beside and metric and metric.printed:
-        content |= {"paper": cell.paper, "paper_std": cell.paper_std}
-    content["values"] = [(v.seed, _short(v.value), number[v.run]) for v in cell.values]
-    if cell.asked:
-        content["place"] = place[cell.row, cell.column]
-    usual = {"status": "measured", "n_seeds": len(cell.values)}
-    return {
-        name: value for name, value in content.items()
-        if value not in (None, "") and value != usual.get(name, "")
-    }  # fmt: skip
-
-
-def _short(value: Any, digits: int = 7) -> Any:
-    """A number in a few digits; ``table.json`` has them all."""
-    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
-
-
-def _run(run: str) -> dict[str, str]:
-    """Where a run comes from, if its folder is here."""
-    try:
-        origin = read_json(run_folder(run) / PROVENANCE, "")
-        machine = origin["hardware"]
-        commit = origin["commit"] and str(origin["commit"])[:10]
-        changes = " with local changes" if origin["dirty"] else ""
-        versions = (f"{name} {version}" for name, version in origin["versions"].items())
-        return {
-            "commit": f"{commit}{changes}" if commit else "none",
-            "hardware": f"{machine.get('gpu') or machine['cpu']}, {origin['threads']} threads",
-            "took": f"{origin['wall_seconds']} s, {origin['peak_memory_gb']} GB",
-            "finished": str(origin["finished"]),
-            "versions": ", ".join(versions),
-        }
-    except (UserError, KeyError, TypeError, AttributeError):
-        return {}
-
-
 def _pictures(view: View) -> dict[str, list[dict[str, Any]]]:
     """The learning curve and samples of the first run of each row that has them."""
     curves: dict[Path, dict[str, Any]] = {}
@@ -254,7 +181,7 @@ def _pictures(view: View) -> dict[str, list[dict[str, Any]]]:
                 label = row if trained == run else f"{row}: {trained.name.rsplit('-', 1)[0]}"
                 curves[trained] = {
                     "row": f"{label} ({view.column_head(cell.column)})", "name": name,
-                    "points": json.dumps([[x, _short(y)] for x, y in points]),
+                    "points": json.dumps([[x, short(y)] for x, y in points]),
                     "first": f"{points[0][1]:.3g}",
                     "last": f"{points[-1][1]:.3g}", "steps": f"{points[-1][0]:.0f}",
                 }  # fmt: skip

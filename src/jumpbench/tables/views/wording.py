@@ -7,15 +7,10 @@ from typing import Any
 from jumpbench.names import one_line, visible
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.direction import MIXED, OTHER, SAME, WORDS
-from jumpbench.tables.language.types import OWN, PAPERS, Metric
-from jumpbench.tables.views.layout import (
-    View,
-    columns_not_run,
-    inside,
-    is_outside,
-    left_out,
-    not_run,
-)
+from jumpbench.tables.language.metric import Metric
+from jumpbench.tables.language.types import OWN, PAPERS
+from jumpbench.tables.views.layout import columns_not_run, inside, is_outside, left_out, not_run
+from jumpbench.tables.views.view import View
 
 MOST_LEFT_OUT = 12
 """Names that one note says are left out."""

@@ -20,7 +20,8 @@ from typing import Any
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import cache_folder, conf_dirs, suite_root
-from jumpbench.tables.language.types import Scale, Table
+from jumpbench.tables.language.scale import Scale
+from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.models import is_model
 from jumpbench.tables.planning.run import Run
 

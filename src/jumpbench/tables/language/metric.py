@@ -1,0 +1,59 @@
+"""The metrics of a table file: what is measured, and how it is compared and printed."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from jumpbench.tables.language.fields import STRICT, Finite, Name, Positive, Words
+
+
+@dataclass(frozen=True)
+class BreakEven:
+    """Names of the metrics of :mod:`jumpbench.tables.judging.break_even`."""
+
+    errors: Annotated[Words, Field(min_length=1)]
+    setup: Name
+    rate: Name
+
+    @property
+    def names(self) -> Words:
+        return (*self.errors, self.setup, self.rate)
+
+    __pydantic_config__ = STRICT
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measured quantity and how it is compared with the published one."""
+
+    name: Name
+    label: str = ""
+    better: Literal["lower", "higher", "none"] = "none"
+    digits: Annotated[int, Field(ge=0, le=12)] = 3
+    unit: str = ""
+    source: str | None = None  # name in metrics.json; may contain {row}, {column} and their vars
+    factor: Positive = 1.0  # what is measured is multiplied by it
+    perfect: str | None = None  # run metric: what a perfect method would score at this sample size
+    sample_std: str | None = None  # run metric printed as ±: the spread over test samples
+    share: bool = False  # of its samples, between its two bounds
+    by_sample: str | None = None  # in the run's by_sample: one number a sample, for paired claims
+    sample_step: Positive | None = None  # least difference of two samples, as printed
+    error: str | None = None  # run metric: the standard error of the number, measured by the run
+    seed_std: Positive | None = None  # stated seed-to-seed spread, used while it is not measured
+    tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # of the verdict, absolute
+    bounds: tuple[Finite | None, Finite | None] | None = None  # what it cannot leave
+    exact: bool = False  # a closed form or a setting: no seed, no sample, no error
+    break_even: BreakEven | None = None  # its number is the break-even that these give
+    fact: bool = False  # a setting read off the configuration: shown, never counted or compared
+    printed: bool = True  # False: the paper shows it in a plot, the numbers are not its own
+
+    __pydantic_config__ = STRICT
+
+    @property
+    def without_error(self) -> bool:
+        return self.exact or self.fact
+
+    @property
+    def never_negative(self) -> bool:
+        return self.bounds is not None and self.bounds[0] is not None and self.bounds[0] >= 0
