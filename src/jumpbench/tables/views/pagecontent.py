@@ -52,7 +52,7 @@ def _cell(
     said |= {name: short(said[name], 4) for name in ("std", "uncertainty")}
     if view.beside and metric and metric.printed:
         said |= {"paper": cell.paper, "paper_std": cell.paper_std}
-    said["values"] = [(v.seed, short(v.value), number[v.run]) for v in cell.values]
+    said["values"] = [(v.seed, short(v.value, 6), number[v.run]) for v in cell.values]
     if cell.asked:
         said["place"] = place[cell.row, cell.column]
     usual = {"status": "measured", "n_seeds": len(cell.values)}
