@@ -15,7 +15,7 @@ from jumpbench.tables.language.malformed import Malformed, spelled
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def composed(path: Path, text: str | None = None) -> yaml.Node | None:
+def nodes_of(path: Path, text: str | None = None) -> yaml.Node | None:
     """The nodes of a file, or of the text that it will hold; None of an empty one.
 
     Raises:

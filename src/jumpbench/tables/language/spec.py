@@ -19,7 +19,7 @@ from jumpbench.names import no_such
 from jumpbench.paths import suite_root, table_file, table_ids
 from jumpbench.tables.language.extension import Lines, Path_, extended
 from jumpbench.tables.language.malformed import GIVEN, Malformed, malformed
-from jumpbench.tables.language.plainyaml import composed, plain
+from jumpbench.tables.language.plainyaml import nodes_of, plain
 from jumpbench.tables.language.published import published_numbers
 from jumpbench.tables.language.shorthand import crossed, named
 from jumpbench.tables.language.tablenames import check_names
@@ -65,7 +65,7 @@ def _read(
     table_id: str, path: Path, extending: tuple[Path, ...], text: str | None = None
 ) -> tuple[dict[str, Any], Lines]:
     """Plain values of a file on top of those that it extends, and where its own stand."""
-    node = composed(path, text)
+    node = nodes_of(path, text)
     lines: Lines = {}
     try:
         raw = plain(node, lines) if node else None

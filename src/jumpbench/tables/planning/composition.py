@@ -21,7 +21,7 @@ from jumpbench.tables.planning import hydra_groups, hydra_overrides, ownchoices
 from jumpbench.tables.planning.fast.formulas import plain_copy, resolved_but
 from jumpbench.tables.planning.fast.values import with_value
 from jumpbench.tables.planning.hydra_groups import composed_groups
-from jumpbench.tables.planning.hydra_overrides import chooses_group, single
+from jumpbench.tables.planning.hydra_overrides import chooses_group, of_one_value
 
 
 def composed(experiment: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]
     A group chosen by an override (``network=...``) wins over a copied node of that name. A class
     may stand for an option (:mod:`~jumpbench.tables.planning.ownchoices`).
     """
-    parsed = [single(experiment, text) for text in overrides]
+    parsed = [of_one_value(experiment, text) for text in overrides]
     groups = [o for o in parsed if chooses_group(o)]
     classes = ownchoices.classes(groups)
     named = tuple(o.input_line for o in groups if o.key_or_group not in classes)
@@ -142,7 +142,7 @@ def fitting(
     Raises:
         UserError: as :func:`composed`.
     """
-    parsed = {text: single(experiment, text) for text in (*stated, *typed)}
+    parsed = {text: of_one_value(experiment, text) for text in (*stated, *typed)}
     groups = [o for text in (*stated, *typed) if chooses_group(o := parsed[text])]
     own = [*ownchoices.classes(groups), *ownchoices.own_options(groups)]
     if not own:

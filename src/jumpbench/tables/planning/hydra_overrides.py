@@ -13,6 +13,7 @@ from jumpbench.paths import conf_dirs
 from jumpbench.tables.planning.fast.values import explained
 
 FAILURES = (HydraException, OmegaConfBaseException, ValueError, AssertionError)
+"""What Hydra and OmegaConf raise at what a person wrote."""
 
 
 @functools.cache
@@ -32,7 +33,7 @@ def parsed_override(experiment: str, text: str) -> Override:
         raise UserError(f"experiment {experiment}: {explained(error)}") from None
 
 
-def single(experiment: str, text: str) -> Override:
+def of_one_value(experiment: str, text: str) -> Override:
     """:func:`parsed_override`, of one value.
 
     Raises:
