@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from jumpbench.tables.commands import progress
-from jumpbench.tables.commands.progress import Pace, Terminal
+from jumpbench.tables.commands.pace import Pace
+from jumpbench.tables.commands.progress import Terminal
 from jumpbench.tables.planning.plan import plan_run
 
 

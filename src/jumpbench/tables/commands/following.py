@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console, Group
 from rich.live import Live
 
-from jumpbench.tables.commands.progress import PLAIN_SECONDS, Pace
+from jumpbench.tables.commands.pace import Pace
+from jumpbench.tables.commands.progress import PLAIN_SECONDS
 from jumpbench.tables.commands.status import counted, status_line, status_of
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import build

@@ -19,8 +19,9 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from jumpbench.tables.commands.gpu_alike import HostDraws, one_way
-from jumpbench.tables.price.passes import Trace, batch_of, prepared
+from jumpbench.tables.price.passes import batch_of, prepared
 from jumpbench.tables.price.stand_ins import no_other_runs
+from jumpbench.tables.price.trace import Trace
 
 TOLERANCE = {"float32": 1e-3, "bfloat16": 0.1, "gradients": 5e-3, "draws": 0.05}
 """Largest differences: of networks' outputs by the type that they compute in and of gradients,

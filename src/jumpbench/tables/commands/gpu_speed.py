@@ -17,8 +17,8 @@ from jumpbench.tables.commands.gpu_agreement import batches_of, drawn_of, on_dev
 from jumpbench.tables.commands.gpu_looks import looks
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.price.long_loops import counted
-from jumpbench.tables.price.passes import Trace, periods
 from jumpbench.tables.price.stand_ins import no_other_runs
+from jumpbench.tables.price.trace import Trace, periods
 
 STEPS = 10
 """Of a training."""

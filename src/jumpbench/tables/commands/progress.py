@@ -5,7 +5,6 @@ lines where there is neither (a pipe, a log file): when a run starts and ends, a
 import importlib.util
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from rich.progress import (
@@ -17,77 +16,11 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from jumpbench.tables.commands.pace import Pace, exact_duration
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.views.console import console, words
 
 PLAIN_SECONDS = 60.0
-
-
-@dataclass
-class Pace:
-    """How fast one run goes: steps of its present stage since the first one of this attempt;
-    of one that a sampler tells of, its parts.
-
-    What came before (imports, data, steps of an attempt that was stopped) says nothing about it.
-    """
-
-    began: float
-    stage: str = ""
-    done: float = 0
-    total: int | None = None
-    first_done: float = 0
-    first_at: float = 0.0
-    last_at: float = 0.0
-    watched: str = ""
-
-    def reached(
-        self, stage: str, done: float, total: int | None, now: float, watched: str = ""
-    ) -> None:
-        if stage != self.stage:
-            self.stage, self.first_done, self.first_at = stage, done, now
-        self.done, self.total, self.last_at, self.watched = done, total, now, watched
-
-    @property
-    def step_seconds(self) -> float | None:
-        steps = self.done - self.first_done
-        return (self.last_at - self.first_at) / steps if steps > 0 else None
-
-    @property
-    def share(self) -> float:
-        return self.done / self.total if self.total else 0.0
-
-    def left(self) -> float | None:
-        """Seconds to the end of the stage; None until two steps of it were seen."""
-        if not self.total or self.step_seconds is None:
-            return None
-        return self.step_seconds * (self.total - self.done)
-
-    @property
-    def rate(self) -> str:
-        """``4.2/s``, or ``3.1 s each``; empty until two steps were seen, and of a single one."""
-        if not (seconds := self.step_seconds) or self.total == 1:
-            return ""
-        return f"{1 / seconds:.3g}/s" if seconds < 1 else f"{seconds:.3g} s each"
-
-    def said(self) -> str:
-        """``fit 110/1000, 12/s, 1 min 14 s left, loss 0.123``: as much of it as is known."""
-        parts = [f"{self.stage} {far(self.done, self.total)}", self.rate]
-        if (left := self.left()) and left >= 1:
-            parts.append(f"{_duration(left)} left")
-        return ", ".join(filter(None, [*parts, self.watched]))
-
-    def whole(self) -> float | None:
-        """Seconds that all steps of the stage take at this pace."""
-        if not self.total or self.step_seconds is None:
-            return None
-        return self.step_seconds * self.total
-
-
-def far(done: float, total: int | None) -> str:
-    """``110/1000``; ``31 %`` within a step; ``110`` where nobody knows the end."""
-    if total is None:
-        return f"{done:.0f}"
-    return f"{done:.0f}/{total}" if done == int(done) else f"{100 * done / total:.0f} %"
 
 
 class Terminal:
@@ -147,7 +80,7 @@ class Terminal:
         text += f", {len(self._paces)} running" if len(self._paces) > 1 else ""
         if (left := self._left()) is None or left < 1:
             return text
-        return f"{text}, about {_duration(left)} left, ends {_ends(left)}"
+        return f"{text}, about {exact_duration(left)} left, ends {_ends(left)}"
 
     def _left(self) -> float | None:
         """Seconds until all runs are made: the present ones', and as long for each further one, as
@@ -197,7 +130,7 @@ class Terminal:
             seconds = time.monotonic() - pace.began
             self._seconds.append(seconds)
             if self._plain:
-                self._line(f"done {self._state()}: {run.id} in {_duration(seconds)}")
+                self._line(f"done {self._state()}: {run.id} in {exact_duration(seconds)}")
         self._ended(run)
 
     def failed(self, run: Run, message: str) -> None:
@@ -225,14 +158,3 @@ def _ends(seconds: float) -> str:
     now = datetime.now().astimezone()
     then = now + timedelta(seconds=seconds)
     return f"{then:%H:%M}" if then.date() == now.date() else f"{then:%a %d %b %H:%M}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return (
-        f"{minutes} min {rest:02d} s"
-        if minutes < 60
-        else f"{minutes // 60} h {minutes % 60:02d} min"
-    )

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from jumpbench.errors import UserError
-from jumpbench.tables.commands.progress import far
+from jumpbench.tables.commands.pace import far
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.launchers.queue import has_lost_its_job, job_of, queued_as, why_ended
 from jumpbench.tables.planning.grid import GridCell, build, unique_runs

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jumpbench.tables.price.machines import Machine
 
 _SUITE = ("tables", "cli")  # what no run's work depends on, but for what counts:
-_COUNTS = ("ledger.py", "operators.py", "repeated.py", "stand_ins.py", "passes.py", "long_loops.py")
+_COUNTS = ("ledger", "operators", "repeated", "stand_ins", "passes", "trace", "long_loops")
 NOT_COUNTED = "not counted yet"
 _OF_ONE = ("seed", "needs")  # of one run, not of its work
 
@@ -128,7 +128,7 @@ def _code() -> str:
     root, here = Path(__file__).resolve().parents[2], Path(__file__).resolve().parent
     files = [f for f in root.rglob("*.py") if f.relative_to(root).parts[0] not in _SUITE]
     found = hashlib.sha256()
-    for file in sorted([*files, *(here / name for name in _COUNTS)]):
+    for file in sorted([*files, *(here / f"{name}.py" for name in _COUNTS)]):
         found.update(file.read_bytes())
     return found.hexdigest()
 

@@ -11,17 +11,16 @@ import functools
 import hashlib
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from jumpbench.paths import checkout
 from jumpbench.tables.runs.same_numbers import same_numbers
+from jumpbench.tables.runs.syntax import PLUMBING, what_it_does
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-_PLUMBING_NAMES = ("errors", "files", "lazy", "paths", "data.files")
-_PLUMBING = frozenset(_PACKAGE / f"{name.replace('.', '/')}.py" for name in _PLUMBING_NAMES)
-_PLUMBING_MODULES = frozenset(f"jumpbench.{name}" for name in _PLUMBING_NAMES)
+_PLUMBING = frozenset(_PACKAGE / f"{name.replace('.', '/')}.py" for name in PLUMBING)
 
 
 def is_outdated(config: dict[str, Any], origin: dict[str, Any]) -> bool:
@@ -132,8 +131,8 @@ def _has_changed(root: Path, commit: str, name: str, edited_then: str | None) ->
     if not path.is_file():
         return True
     renamed = {_module(then): _module(now) for now, then in moved.items()}
-    now = _syntax(path.read_text(encoding="utf-8"), {})
-    then = None if before is None else _syntax(before, renamed)
+    now = what_it_does(path.read_text(encoding="utf-8"), {})
+    then = None if before is None else what_it_does(before, renamed)
     return then != now and _carried_over(root, name, then) != now
 
 
@@ -142,7 +141,9 @@ def _carried_over(root: Path, name: str, state: str | None) -> str | None:
     number, oldest first."""
     for commit in same_numbers(root):
         before, after = (
-            None if (text := git(root, "show", f"{at}:./{name}")) is None else _syntax(text, {})
+            None
+            if (text := git(root, "show", f"{at}:./{name}")) is None
+            else what_it_does(text, {})
             for at in (f"{commit}^", commit)
         )
         if after is not None and before == state:
@@ -161,58 +162,6 @@ def _moved(root: Path, commit: str) -> dict[str, str]:
 def _module(file: str) -> str:
     """The dotted name of a file under ``src/``."""
     return ".".join(Path(file).with_suffix("").parts[1:])
-
-
-def _syntax(text: str, renamed: Mapping[str, str]) -> str:
-    """The syntax tree of a module without what changes no number; the text where it has none.
-
-    ``renamed`` are modules that it imports under a former name.
-    """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return text
-    tree = _Deeds(renamed).visit(tree)
-    # The order of imports is that of their names.
-    tree.body.sort(key=lambda node: ast.dump(node) if isinstance(node, ast.Import) else "~")
-    return ast.dump(tree)
-
-
-class _Deeds(ast.NodeTransformer):
-    """Leaves out statements that are a string alone (docstrings) and the types of arguments.
-
-    Modules of this package get their present names.
-    """
-
-    def __init__(self, renamed: Mapping[str, str]) -> None:
-        self._renamed = renamed
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return None if is_text else self.generic_visit(node)
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.annotation = None
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.returns = None
-        return self.generic_visit(node)
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | list[ast.Import] | None:
-        if node.module in ("typing", "collections.abc"):
-            return None
-        module = str(node.module)
-        if module.split(".")[0] != "jumpbench":
-            return node
-        names = [(f"{module}.{alias.name}", alias.asname or alias.name) for alias in node.names]
-        return [ast.Import([ast.alias(self._now(name), local)]) for name, local in names]
-
-    def _now(self, name: str) -> str:
-        module, _, last = name.rpartition(".")
-        if module in _PLUMBING_MODULES:
-            return last
-        return self._renamed.get(name) or f"{self._renamed.get(module, module)}.{last}"
 
 
 def _differing(root: Path, commit: str, names: list[str]) -> set[str]:

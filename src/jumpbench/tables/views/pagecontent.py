@@ -42,9 +42,9 @@ def _cell(
     view: View, cell: Cell, number: Mapping[str, int], place: Mapping[tuple[str, str], int]
 ) -> dict[str, Any]:
     """What is said of a cell; what has no value is left out, and so is what goes without saying:
-    that it is measured, and a number of seeds that is the number of values. Its row, column and
-    metric stand around it on the page. Runs and places are numbers in the lists of
-    :func:`content`; a value is its seed, the number and its run."""
+    that it is measured, a number of seeds that is the number of values, and a mean that is the
+    only value. Its row, column and metric stand around it on the page. Runs and places are numbers
+    in the lists of :func:`content`; a value is its seed, the number and its run."""
     names = ("measured", "std", "uncertainty", "perfect", "n_seeds", "n_samples", "status",
             "verdict", "note")  # fmt: skip
     metric = view.table.metrics.get(cell.metric)
@@ -56,6 +56,8 @@ def _cell(
     if cell.asked:
         said["place"] = place[cell.row, cell.column]
     usual = {"status": "measured", "n_seeds": len(cell.values)}
+    if len(cell.values) == 1 and short(cell.measured, 6) == said["values"][0][1]:
+        usual["measured"] = said["measured"]
     return {
         name: value for name, value in said.items()
         if value not in (None, "") and value != usual.get(name, "")

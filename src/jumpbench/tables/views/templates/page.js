@@ -174,7 +174,9 @@ function content(article) {  // a cell comes as its kind, whose names stand once
   if (!article.content) {
     const read = JSON.parse(article.querySelector("script[type='application/json']").textContent);
     const named = ([kind, ...values]) => Object.fromEntries(read.kinds[kind].map((name, i) => [name, values[i]]));
-    article.content = {...read, cells: read.cells.map(named)};
+    const cells = read.cells.map(named);
+    cells.filter(cell => cell.values.length === 1).forEach(cell => cell.measured ??= cell.values[0][1]);
+    article.content = {...read, cells};
   }
   return article.content;
 }
