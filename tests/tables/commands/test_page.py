@@ -72,6 +72,8 @@ def test_the_page_stands_alone_and_knows_where_numbers_come_from(project, toy_pa
     assert made["run"] == record["cells"][0]["values"][0]["run"]
     assert made["took"].endswith("GB") and "torch" in made["versions"]
     assert own["command"].endswith("toy/coins scale=small")
+    single = [cell for cell in contents(page)[2]["cells"] if len(cell["values"]) == 1]
+    assert single and not any("measured" in cell for cell in single)  # said by the value
 
 
 def labels(page: str) -> list[str]:
