@@ -76,16 +76,16 @@ def report(call: Call) -> int:
     if "--serve" in flags and len(flags) > 1:
         raise UserError("--serve stands alone")
     if "--record" in flags:
-        from jumpbench.tables.commands import report
+        from jumpbench.tables.commands.recording import record
 
         for table in arguments.tables(call):
-            print(f"recorded: {report.record(table, arguments.selection(call))}")
+            print(f"recorded: {record(table, arguments.selection(call))}")
     elif call.names or call.overrides or set(call.keys) - {"port"}:
         raise UserError("report takes a table and its keys with --record only")
     if "--readme" in flags:
-        from jumpbench.tables.commands import report
+        from jumpbench.tables.commands.report import readmes
 
-        for path in report.readmes():
+        for path in readmes():
             print(f"renewed: {path}")
     if "port" in call.keys and "--serve" not in flags:
         raise UserError("port= belongs to --serve")
@@ -99,7 +99,7 @@ def report(call: Call) -> int:
 
 
 def _serve(port: str) -> None:
-    from jumpbench.tables.commands.report_page import server
+    from jumpbench.tables.commands.page_server import server
 
     if not (port.isascii() and port.isdigit()):
         raise UserError(f"port={port[:20]}: give a number")

@@ -9,7 +9,7 @@ from jumpbench.processes.permutations import apply
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.selection import Selection
-from jumpbench.tables.views.figures import Filled
+from jumpbench.tables.views.filled import Filled
 from support import OwnHeads
 
 

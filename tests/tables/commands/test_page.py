@@ -18,8 +18,8 @@ import torch
 
 from jumpbench.cli.main import main
 from jumpbench.paths import SAMPLES
-from jumpbench.tables.commands import report_page
-from jumpbench.tables.views import runpictures
+from jumpbench.tables.commands import page_server, report_page
+from jumpbench.tables.views import runpictures, samplesheets
 from jumpbench.tables.views.embedded import is_chart
 
 
@@ -128,18 +128,18 @@ def test_samples_are_drawn_as_sequences_lattices_or_images(tmp_path, shape, size
     from PIL import Image
 
     torch.save({"samples": torch.randint(0, 3, shape)}, tmp_path / SAMPLES)
-    picture = runpictures.samples_picture(tmp_path)
+    picture = samplesheets.samples_picture(tmp_path)
     pixels = np.asarray(Image.open(picture))
     assert pixels.shape[:2] == size and pixels.min() == 0 and pixels.max() == 255
     assert pixels.ndim == (3 if shape[1:2] == (3,) else 2)
     (tmp_path / SAMPLES).write_bytes(b"damaged")
     os.utime(picture, (1, 1))
-    assert runpictures.samples_picture(tmp_path) is None
+    assert samplesheets.samples_picture(tmp_path) is None
 
 
 def test_the_server_follows_a_running_table(project, toy_page):
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
-    serving = report_page.server(0)
+    serving = page_server.server(0)
     thread = threading.Thread(target=serving.serve_forever, daemon=True)
     thread.start()
     at = f"http://127.0.0.1:{serving.server_port}"
@@ -169,7 +169,7 @@ def test_the_server_answers_under_its_own_name_only(project, toy_page):
     """A page of another site may have its own name lead to 127.0.0.1 (DNS rebinding)."""
     assert main(["table", "toy/coins", "scale=smoke", "rows=fair"]) == 0
     answers = {}
-    with report_page.server(0) as serving:
+    with page_server.server(0) as serving:
         threading.Thread(target=serving.serve_forever, daemon=True).start()
         for path, host in itertools.product(("/", "/changed"), NAMES):
             connection = http.client.HTTPConnection("127.0.0.1", serving.server_port, timeout=60)

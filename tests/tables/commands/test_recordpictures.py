@@ -18,7 +18,7 @@ from jumpbench.tables.commands.recordpictures import pictures_of
 from jumpbench.tables.judging.cells import Cell, Value
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.runs.store import write_config
-from jumpbench.tables.views import runpictures
+from jumpbench.tables.views import runpictures, samplesheets
 from jumpbench.tables.views.captions import caption
 from jumpbench.tables.views.smallpng import MOST_BYTES, small_png
 from jumpbench.tables.views.view import View
@@ -166,14 +166,14 @@ def test_rows_are_pictured_in_the_column_that_most_of_them_have(project):
 
 def test_sequences_are_no_picture_of_samples(tmp_path):
     torch.save({"samples": torch.randint(0, 50, (40, 10))}, tmp_path / SAMPLES)
-    assert runpictures.sample_sheet({"a": tmp_path}) is None
-    assert runpictures.sample_sheet({"a": tmp_path / "nothing"}) is None
+    assert samplesheets.sample_sheet({"a": tmp_path}) is None
+    assert samplesheets.sample_sheet({"a": tmp_path / "nothing"}) is None
     letters = {"samples": torch.arange(4).repeat(3, 16)}  # 64 letters are no square of 8x8
     torch.save(letters, tmp_path / SAMPLES)
     write_config(tmp_path, {"method": {"target": None}})
-    assert runpictures.sample_sheet({"a": tmp_path}) is None
+    assert samplesheets.sample_sheet({"a": tmp_path}) is None
     write_config(tmp_path, {"method": {"target": {"size": 8}}})
-    assert runpictures.sample_sheet({"a": tmp_path}) is not None
+    assert samplesheets.sample_sheet({"a": tmp_path}) is not None
 
 
 DAMAGE = ("none", "altered", "link", "large", "gone", "folder", "name", "entry")

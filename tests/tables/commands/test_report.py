@@ -7,7 +7,7 @@ from toys import table_json
 
 from jumpbench.cli.main import main
 from jumpbench.paths import outputs_root, suite_root
-from jumpbench.tables.commands import recorded, report
+from jumpbench.tables.commands import recorded, recording
 from jumpbench.tables.commands.recorded import write_record
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.runs import codeage
@@ -182,7 +182,7 @@ def test_a_record_names_what_its_scale_leaves_out_and_holds_no_cell_of_it():
     outside = [cell(row, column) for row in "abc" for column in "xyz"]
     outside = [c for c in outside if c["row"] == "c" or c["column"] == "z"]
     printed = [cell("d", "x", paper=1.0)]
-    kept = report._of_the_scale([*part, *gaps, *outside, *printed])
+    kept = recording._of_the_scale([*part, *gaps, *outside, *printed])
     assert [c for c in kept if c in (*part, *gaps, *printed)] == [*part, *gaps, *printed]
     rest = [c for c in kept if c in outside]
     assert {c["row"] for c in rest} >= {"c"} and {c["column"] for c in rest} >= {"z"}

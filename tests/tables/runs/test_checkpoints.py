@@ -16,7 +16,8 @@ from jumpbench.cli.main import main
 from jumpbench.errors import UserError
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.runs import LAST_CHECKPOINT, PREVIOUS_CHECKPOINT
-from jumpbench.tables.runs.checkpoints import WholeFiles, resume_point
+from jumpbench.tables.runs.checkpoints import resume_point
+from jumpbench.tables.runs.wholefiles import WholeFiles
 
 
 def metrics(run):

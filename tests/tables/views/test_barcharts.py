@@ -12,7 +12,7 @@ from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.views import barcharts, figures
-from jumpbench.tables.views.figures import Filled
+from jumpbench.tables.views.filled import Filled
 
 MEASURED = {("fair", "small n"): 0.5, ("biased", "small n"): 0.75, ("fair", "large n"): 0.25}
 

@@ -9,7 +9,7 @@ import pytest
 
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.language.spec import load
-from jumpbench.tables.views.figures import Filled
+from jumpbench.tables.views.filled import Filled
 from jumpbench.tables.views.races import for_the_page, problems, race_names, raced, races
 from jumpbench.tables.views.view import View
 from jumpbench.tables.views.webpage import to_html

@@ -15,7 +15,8 @@ from jumpbench.tables.language.tablenames import FIGURE_NAME
 from jumpbench.tables.runs.store import read_json
 from jumpbench.tables.views.captions import SAMPLES
 from jumpbench.tables.views.embedded import picture_in
-from jumpbench.tables.views.runpictures import runs_of_rows, sample_sheet
+from jumpbench.tables.views.runpictures import runs_of_rows
+from jumpbench.tables.views.samplesheets import sample_sheet
 from jumpbench.tables.views.smallpng import MOST_BYTES, small_png
 from jumpbench.tables.views.view import View
 

@@ -1,8 +1,7 @@
-"""``jumpbench report``: one page of all tables, made and recorded, and a server that follows."""
+"""``jumpbench report``: one page of all tables, made and recorded."""
 
 import contextlib
 import hashlib
-import http.server
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -157,50 +156,3 @@ def stamp() -> str:
     files += [file for file in [gpu_shown.result_file()] if file.is_file()]
     facts = [(str(f), s.st_mtime_ns, s.st_size) for f in files if (s := f.stat())]
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
-
-
-class _Follow(http.server.BaseHTTPRequestHandler):
-    """``/`` is the page as the tables stand now, ``/changed`` the stamp of the tables."""
-
-    shown = ""
-
-    def do_GET(self) -> None:
-        # A page of another site may call a name of its own 127.0.0.1, and so read this one.
-        name = (self.headers.get("Host") or "").lower().split(":")[0]
-        if name not in ("127.0.0.1", "localhost"):
-            return self.send_error(403, "this page is for 127.0.0.1 and localhost alone")
-        try:
-            now = stamp()
-            if self.path == "/changed":
-                return self._answer(now.encode(), "text/plain")
-            if self.path not in ("/", "/index.html"):
-                return self.send_error(404)
-            if now != _Follow.shown or not page_file().is_file():
-                write_page(now)
-                _Follow.shown = now
-            return self._answer(page_file().read_bytes(), "text/html; charset=utf-8")
-        except (UserError, OSError) as error:
-            return self._answer(f"{error}\n".encode(), "text/plain; charset=utf-8", 503)
-
-    def _answer(self, body: bytes, kind: str, status: int = 200) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: a page that asks every two seconds is no news."""
-
-
-def server(port: int = 8765) -> http.server.ThreadingHTTPServer:
-    """A server of the page for this machine alone; ``port`` 0 takes a free one.
-
-    Raises:
-        UserError: the port is taken.
-    """
-    try:
-        return http.server.ThreadingHTTPServer(("127.0.0.1", port), _Follow)
-    except (OSError, OverflowError) as error:
-        raise UserError(f"port={port}: {error}; give another one, or port=0") from None

@@ -108,12 +108,13 @@ class _RunJob:
         from jumpbench.methods.common.shards import Shards
         from jumpbench.ops.precision import use_tf32
         from jumpbench.tables.planning.gate import construct
-        from jumpbench.tables.runs.checkpoints import SaveCheckpoints, WholeFiles
+        from jumpbench.tables.runs.checkpoints import SaveCheckpoints
         from jumpbench.tables.runs.devices import data_settings, strategy, trainer_settings
         from jumpbench.tables.runs.divergence import FiniteTraining
         from jumpbench.tables.runs.mirrors import mirror
         from jumpbench.tables.runs.training import Budget, FitClock, HearSignals, ReportProgress
         from jumpbench.tables.runs.traininglog import TrainingLog
+        from jumpbench.tables.runs.wholefiles import WholeFiles
 
         settings = trainer_settings(self.config)
         if settings.get("accelerator") in ("gpu", "cuda") and not torch.cuda.is_available():

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from jumpbench.tables.judging.cells import Cell
-from jumpbench.tables.views.figures import Filled
+from jumpbench.tables.views.filled import Filled
 from jumpbench.tables.views.floors import DOTTED, PERFECT, ends, floor
 from jumpbench.tables.views.wording import title
 

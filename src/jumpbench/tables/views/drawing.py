@@ -12,7 +12,8 @@ from jumpbench.errors import UserError, innermost
 from jumpbench.files import write_atomic
 from jumpbench.names import visible
 from jumpbench.tables.runs.store import read_json, write_json
-from jumpbench.tables.views.figures import Filled, entries, functions
+from jumpbench.tables.views.figures import entries, functions
+from jumpbench.tables.views.filled import Filled
 
 FORMATS = (".png", ".pdf")
 DPI = 150

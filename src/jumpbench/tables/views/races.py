@@ -8,7 +8,8 @@ from typing import Any
 from jumpbench.tables.judging.cells import Cell, by_place
 from jumpbench.tables.language.scale import Heads
 from jumpbench.tables.language.types import Table
-from jumpbench.tables.views.figures import Filled, entries
+from jumpbench.tables.views.figures import entries
+from jumpbench.tables.views.filled import Filled
 from jumpbench.tables.views.floors import DOTTED, ends
 from jumpbench.tables.views.wording import title
 

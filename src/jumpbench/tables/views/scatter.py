@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from jumpbench.tables.views.figures import Filled
+from jumpbench.tables.views.filled import Filled
 
 # In points from the point that is named, the nearest first.
 _OFFSETS = [

@@ -15,7 +15,7 @@ from jumpbench.tables.planning.tableplan import TablePlan
 from jumpbench.tables.runs import METRICS
 from jumpbench.tables.views.captions import SAMPLES
 from jumpbench.tables.views.drawing import draw
-from jumpbench.tables.views.figures import Filled
+from jumpbench.tables.views.filled import Filled
 from jumpbench.tables.views.render import write_all
 from jumpbench.tables.views.runpictures import runs_of_rows
 from jumpbench.tables.views.view import View, why_not_judged

@@ -16,12 +16,8 @@ from jumpbench.tables.views.embedded import embedded, is_chart
 from jumpbench.tables.views.layout import Block, Text, blocks, inside
 from jumpbench.tables.views.pagecontent import content, short
 from jumpbench.tables.views.races import race_names
-from jumpbench.tables.views.runpictures import (
-    first_cells,
-    learning_curve,
-    samples_picture,
-    trained_runs,
-)
+from jumpbench.tables.views.runpictures import first_cells, learning_curve, trained_runs
+from jumpbench.tables.views.samplesheets import samples_picture
 from jumpbench.tables.views.view import View
 
 TEMPLATES = Path(__file__).parent / "templates"
