@@ -12,7 +12,8 @@ from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.claims import evaluate, in_print
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Claim
-from jumpbench.tables.views.wording import claim_words, made_by, state
+from jumpbench.tables.views.claimwords import claim_words, state
+from jumpbench.tables.views.wording import made_by
 
 
 @pytest.fixture

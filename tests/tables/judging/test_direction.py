@@ -15,7 +15,7 @@ from jumpbench.tables.judging.direction import LEVEL, MIXED, OTHER, SAME, direct
 from jumpbench.tables.language.checks import Check
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Claim
-from jumpbench.tables.views.wording import claim_head, claim_words, pointing
+from jumpbench.tables.views.claimwords import claim_head, claim_words, pointing
 
 
 def above(value, other, seeds=1, spread=0.0):

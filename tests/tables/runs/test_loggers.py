@@ -158,9 +158,9 @@ def test_a_sweep_is_one_on_the_server_and_its_runs_belong_to_it(project, monkeyp
 
 def offline_opened():
     """Runs are mirrored into files, as the stand-in takes none."""
-    from jumpbench.tables.runs import mirrors
+    from jumpbench.tables.runs import loggers
 
-    make = mirrors._made
+    make = loggers._made
     return lambda wanted, folder, name: make(
         {k: v for k, v in wanted.items() if k != "log_model"} | {"offline": True}, folder, name
     )

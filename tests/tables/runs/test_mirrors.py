@@ -11,7 +11,7 @@ from wandb_files import offline
 from jumpbench.cli.main import main
 from jumpbench.tables.commands.tablemirror import COLUMNS
 from jumpbench.tables.planning.plan import plan_run
-from jumpbench.tables.runs import mirrors
+from jumpbench.tables.runs import loggers, mirrors
 
 MIRROR = "+logger._target_=toys.mirror"
 
@@ -83,7 +83,7 @@ def test_labels_reach_the_processes_of_a_distributed_run(project, forks):
 def test_offline_without_a_key(project, monkeypatch, tmp_path):
     given = []
     monkeypatch.setattr(
-        mirrors, "construct", lambda wanted, place, **k: given.append(wanted) or Fake()
+        loggers, "construct", lambda wanted, place, **k: given.append(wanted) or Fake()
     )
     monkeypatch.setenv("NETRC", str(tmp_path / "none"))
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
@@ -222,6 +222,6 @@ def test_where_wandb_cannot_be_reached_the_mirror_is_offline(project, monkeypatc
             return super().experiment
 
     monkeypatch.setattr("toys.WandbLogger", Unreachable, raising=False)
-    logger = mirrors.opened({"_target_": "toys.WandbLogger"}, project, "abc")
+    logger = loggers.opened({"_target_": "toys.WandbLogger"}, project, "abc")
     assert logger.experiment and [one.get("offline") for one in given] == [None, True]
     assert "no route; mirrored offline" in caplog.text

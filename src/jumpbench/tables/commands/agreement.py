@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from jumpbench.tables.commands.recorded import recorded_views
 from jumpbench.tables.language.spec import load
+from jumpbench.tables.views.claimwords import pointing, state
 from jumpbench.tables.views.view import View
-from jumpbench.tables.views.wording import pointing, state
 
 _STATES = {"holds": ("holds", "hold"), "fails": ("fails", "fail"), "open": ("is open", "are open")}
 

@@ -17,7 +17,8 @@ from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.selection import scale_of
-from jumpbench.tables.runs.mirrors import place_of, wandb_key
+from jumpbench.tables.runs.loggers import wandb_key
+from jumpbench.tables.runs.mirrors import place_of
 from jumpbench.tables.views.figures import entries
 from jumpbench.tables.views.render import claims_in_markdown, to_markdown
 from jumpbench.tables.views.wording import title

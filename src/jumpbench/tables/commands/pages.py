@@ -12,8 +12,8 @@ from jumpbench.tables.commands.listing import COSTS, cost_of
 from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view, summary
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import Table
+from jumpbench.tables.views.claimwords import claim_in_print, state
 from jumpbench.tables.views.render import as_markdown
-from jumpbench.tables.views.wording import claim_in_print, state
 
 RESULTS = "RESULTS.md"
 LIST = Path("docs") / "tables.md"

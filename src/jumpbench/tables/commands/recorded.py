@@ -16,9 +16,9 @@ from jumpbench.tables.language.scale import SCALES
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import OWN, PAPERS, Table
 from jumpbench.tables.runs.store import read_json
+from jumpbench.tables.views.claimwords import claim_counts, state
 from jumpbench.tables.views.render import to_json
 from jumpbench.tables.views.view import View
-from jumpbench.tables.views.wording import claim_counts, state
 
 
 def recorded_file(table_id: str, scale: str) -> Path:

@@ -120,7 +120,8 @@ def _mirror(files: TableFiles, labels: Labels) -> None:
     if logged is None:
         return
     from jumpbench.tables.commands.tablemirror import mirror_table
-    from jumpbench.tables.runs.mirrors import mirror_finished, wanted_loggers
+    from jumpbench.tables.runs.loggers import wanted_loggers
+    from jumpbench.tables.runs.mirrors import mirror_finished
 
     for run in plan.runs:
         if _is_finished(run):

@@ -124,11 +124,11 @@ def _register(table_id: str, config: dict[str, Any], swept: dict[str, list[str]]
     A run is made here, by the launcher, and by no agent. Without a server the runs have their group
     in common, as those of any table.
     """
-    from jumpbench.tables.runs import mirrors
+    from jumpbench.tables.runs import loggers
 
-    wanted = next(filter(mirrors.is_wandb, mirrors.wanted_loggers(config)), None)
+    wanted = next(filter(loggers.is_wandb, loggers.wanted_loggers(config)), None)
     place = sweep_of_wandb(table_id)
-    if wanted is None or place.is_file() or not mirrors.wandb_key() or wanted.get("offline"):
+    if wanted is None or place.is_file() or not loggers.wandb_key() or wanted.get("offline"):
         return
     import wandb
 

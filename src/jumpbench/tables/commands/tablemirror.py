@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.tables.language.scale import Heads
-from jumpbench.tables.runs.mirrors import close, is_wandb, opened, place_of
+from jumpbench.tables.runs.loggers import close, is_wandb, opened
+from jumpbench.tables.runs.mirrors import place_of
 from jumpbench.tables.views.embedded import embedded
 
 COLUMNS = (

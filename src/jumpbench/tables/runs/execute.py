@@ -76,8 +76,9 @@ class _RunJob:
 
     def make(self) -> None:
         from jumpbench.tables.runs.interrupts import Interrupts
+        from jumpbench.tables.runs.loggers import close
         from jumpbench.tables.runs.memory import forget_peak, keep_freed_memory
-        from jumpbench.tables.runs.mirrors import close, log_models, log_results, mark
+        from jumpbench.tables.runs.mirrors import log_models, log_results, mark
 
         started = Started()
         note_code()

@@ -4,10 +4,7 @@ A run's own files are the truth: what is finished can be mirrored from them at a
 """
 
 import csv
-import importlib.util
-import logging
 import math
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -16,9 +13,7 @@ from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
 
 from jumpbench.artifacts import weights_file
-from jumpbench.errors import UserError
 from jumpbench.paths import sweep_of_wandb
-from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.runs import (
     CURVES,
     METRICS,
@@ -26,17 +21,16 @@ from jumpbench.tables.runs import (
     PROVENANCE,
     TRAINING,
 )
+from jumpbench.tables.runs.loggers import (
+    Wanted,
+    close,
+    is_of_files,
+    is_wandb,
+    opened,
+    wanted_loggers,
+)
 from jumpbench.tables.runs.provenance import code_version
 from jumpbench.tables.runs.store import read_json, write_json
-
-Wanted = dict[str, Any]
-"""The configuration of one logger."""
-
-
-def wanted_loggers(config: dict[str, Any]) -> list[Wanted]:
-    """The loggers that ``logger=...`` asks for: by their names, or one as it stands; or none."""
-    wanted = config.get("logger") or {}
-    return [wanted] if "_target_" in wanted else [one for one in wanted.values() if one]
 
 
 def mirror(
@@ -58,61 +52,12 @@ def mirror(
     """
     loggers = []
     for one in wanted_loggers(config) if wanted is None else wanted:
-        titles = {} if _is_of_files(one) else _titles(folder, config, labels)
+        titles = {} if is_of_files(one) else _titles(folder, config, labels)
         logger = opened({**titles, **one}, folder, run)
         described_run = described(config, labels, run, commit or code_version())
         logger.log_hyperparams({**config, **described_run})
         loggers.append(logger)
     return loggers
-
-
-def opened(wanted: Wanted, folder: Path, name: str) -> Logger:
-    """The logger of that configuration, its files in ``folder``, its id ``name``.
-
-    W&B is offline without a key, and where it cannot be reached: ``wandb sync`` uploads later.
-
-    Raises:
-        UserError: TensorBoard is asked for and not installed.
-    """
-    if not is_wandb(wanted):
-        return _made(wanted, folder, name)
-    from wandb.errors import Error
-
-    wanted = {key: value for key, value in wanted.items() if key != "log_model"}  # done here
-
-    os.environ.setdefault("WANDB_SILENT", "true")
-    os.environ.setdefault("WANDB_CONSOLE", "off")  # it would stand between us and the terminal
-    if wandb_key() and not wanted.get("offline"):
-        try:
-            online = {"resume": "allow", **wanted}
-            logger = _made(online, folder, name)
-            _ = cast(Any, logger).experiment
-            return logger
-        except Error as error:
-            line = " ".join(str(error).split())[:200]
-            logging.getLogger(__name__).warning("W&B: %s; mirrored offline", line)
-    return _made({**wanted, "offline": True}, folder, name)
-
-
-def _made(wanted: Wanted, folder: Path, name: str) -> Logger:
-    if "TensorBoard" in wanted["_target_"] and importlib.util.find_spec("tensorboard") is None:
-        raise UserError(
-            "logger=tensorboard needs the package tensorboard: pip install 'jumpbench[tensorboard]'"
-        )
-    identity = {} if _is_of_files(wanted) else {"id": name}
-    logger = construct(wanted, "logger", save_dir=str(folder), **identity)
-    # Lightning passes on a setting that W&B has given up, and of which it warns.
-    getattr(logger, "_wandb_init", {}).pop("anonymous", None)
-    return logger
-
-
-def is_wandb(wanted: Wanted) -> bool:
-    return "WandbLogger" in wanted["_target_"]
-
-
-def _is_of_files(wanted: Wanted) -> bool:
-    """Whether it writes into a folder, and knows neither titles nor ids."""
-    return wanted["_target_"].rpartition(".")[2] in ("CSVLogger", "TensorBoardLogger")
 
 
 def described(
@@ -186,15 +131,6 @@ def _weights(folder: Path) -> Any:
     return artifact
 
 
-def close(loggers: list[Logger]) -> None:
-    """End the mirrors, so that the next run of this process starts its own."""
-    for logger in loggers:
-        logger.finalize("success")
-        experiment: Any = getattr(logger, "experiment", None)
-        if hasattr(experiment, "finish"):
-            experiment.finish()
-
-
 @rank_zero_only
 def mark(folder: Path, config: dict[str, Any]) -> None:
     """Say beside a finished run that it is mirrored."""
@@ -237,11 +173,3 @@ def _places(folder: Path) -> list[dict[str, Any]]:
     path = folder / MIRROR
     places = read_json(path, "delete it") if path.is_file() else []
     return [places] if isinstance(places, dict) else places
-
-
-def wandb_key() -> bool:
-    """Whether there is a key, in the environment or in the file that ``wandb login`` writes."""
-    netrc = Path(os.environ.get("NETRC", Path.home() / ".netrc"))
-    return bool(os.environ.get("WANDB_API_KEY")) or (
-        netrc.is_file() and "wandb" in netrc.read_text(errors="ignore")
-    )

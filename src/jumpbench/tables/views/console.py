@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text as RichText
 
 from jumpbench.names import visible
-from jumpbench.tables.views import wording
+from jumpbench.tables.views import claimwords, wording
 from jumpbench.tables.views.layout import Block, Text, blocks
 from jumpbench.tables.views.panels import Panel, panels
 from jumpbench.tables.views.view import View
@@ -63,7 +63,7 @@ def print_table(view: View, notes: bool = False) -> None:
         for claim in view.claims:
             mark, colour = _CLAIM[claim["holds"]]
             out.print(words(out, f"{mark} ", colour) + words(out, claim["text"]))
-            head, detail = wording.claim_head(claim), wording.claim_words(claim)
+            head, detail = claimwords.claim_head(claim), claimwords.claim_words(claim)
             if detail and not detail.startswith(head):
                 detail = f"{head}: {detail}"
             out.print(words(out, f"  {detail or head}", "dim"))
@@ -73,7 +73,7 @@ def print_table(view: View, notes: bool = False) -> None:
     paper = " Second lines: the paper." if view.beside else ""
     out.print(words(out, f"{wording.counts(view.cells)}.{paper}{wording.legend(view)}", "dim"))
     if not notes and (left := len(wording.notes(view)) - len(said)) + len(view.claims):
-        parts = filter(None, [wording.claim_counts(view), f"{left} notes" if left else ""])
+        parts = filter(None, [claimwords.claim_counts(view), f"{left} notes" if left else ""])
         out.print(words(out, f"{'; '.join(parts)} (notes=true)".capitalize(), "dim"))
     if line := wording.unrun(view):
         out.print(words(out, line, "dim"))

@@ -10,7 +10,7 @@ from typing import Any
 
 from jumpbench.files import write_atomic
 from jumpbench.names import one_line
-from jumpbench.tables.views import wording
+from jumpbench.tables.views import claimwords, wording
 from jumpbench.tables.views.latex import to_latex
 from jumpbench.tables.views.layout import blocks
 from jumpbench.tables.views.panels import Panel, panels
@@ -125,6 +125,6 @@ def claims_in_markdown(view: View) -> str:
     """A list of the claims, each with its state and how it was decided."""
     text = ""
     for claim in view.claims:
-        words = f" ({wording.claim_words(claim)})" if wording.claim_words(claim) else ""
-        text += f"- **{wording.claim_head(claim)}**: {as_markdown(claim['text'] + words)}\n"
+        words = f" ({claimwords.claim_words(claim)})" if claimwords.claim_words(claim) else ""
+        text += f"- **{claimwords.claim_head(claim)}**: {as_markdown(claim['text'] + words)}\n"
     return text

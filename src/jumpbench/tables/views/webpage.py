@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.tables.runs.store import run_folder
-from jumpbench.tables.views import wording
+from jumpbench.tables.views import claimwords, wording
 from jumpbench.tables.views.captions import caption
 from jumpbench.tables.views.embedded import embedded, is_chart
 from jumpbench.tables.views.layout import Block, Text, blocks, inside
@@ -113,11 +113,11 @@ def _variant(variant: Variant) -> dict[str, Any]:
         "blocks": shown, "notes": wording.notes(view), "made_by": wording.made_by(view),
         "collected": view.provenance.get("collected", ""), "command": variant.command,
         "claims": [
-            {"state": wording.state(c), "text": c["text"], "words": _claim(c)}
+            {"state": claimwords.state(c), "text": c["text"], "words": _claim(c)}
             for c in view.claims
         ],
         "claimed_by": "The paper's claims" if view.table.in_print else "Claims of ours",
-        "states": " ".join(sorted({wording.state(c).replace(" ", "-") for c in view.claims})),
+        "states": " ".join(sorted({claimwords.state(c).replace(" ", "-") for c in view.claims})),
         "status": _status(view),
         "figures": [
             {"caption": caption(view.table, name), "data": data, "chart": is_chart(path)}
@@ -141,7 +141,7 @@ def _status(view: View) -> str:
 
 def _claim(claim: Mapping[str, Any]) -> str:
     """How a claim was decided, or where it points; most details begin with it."""
-    words, how = wording.claim_words(claim), wording.claim_head(claim)
+    words, how = claimwords.claim_words(claim), claimwords.claim_head(claim)
     return words if words.startswith(how) else f"{how}: {words}" if words else how
 
 
