@@ -5,7 +5,7 @@ import functools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from jumpbench.tables.planning.constructors import own_folders
+from jumpbench.tables.planning.ownmodules import own_folders
 from jumpbench.tables.planning.sources import Definition, Module, defined
 
 

@@ -4,20 +4,16 @@ What a name leads to is judged where it is resolved, before anything is construc
 :mod:`jumpbench.tables.planning.gate`.
 """
 
-import contextlib
 import difflib
 import functools
 import importlib
 import importlib.util
 import inspect
-import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from jumpbench.errors import UserError, innermost
-from jumpbench.paths import own_conf_dirs
+from jumpbench.tables.planning.ownmodules import is_own, no_module
 
 LAYERS = tuple(
     f"jumpbench.{layer}."
@@ -51,27 +47,6 @@ FUNCTIONS = {
 """Further functions that may be called, by exactly these names."""
 _NOT_ARGUMENTS = {"torch.compile": ("options", "_args_")}  # options name the compiler to be run
 GETTERS = {"hydra.utils.get_method", "hydra.utils.get_class", "hydra.utils.get_object"}
-NEVER_OWN = {
-    *sys.stdlib_module_names, "jumpbench", "lightning", "torch", "torchmetrics", "hydra",
-    "omegaconf", "numpy",
-}  # fmt: skip
-
-
-def own_folders() -> list[Path]:
-    """Where modules of one's own are looked for: the working folder, ``JUMPBENCH_CONF`` and its
-    parent, and what ``PYTHONPATH`` names."""
-    folders = []
-    with contextlib.suppress(OSError):  # the folder was deleted
-        folders.append(Path.cwd())
-    for own in own_conf_dirs():
-        folders += [own, own.parent]
-    folders += [Path(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
-    return folders
-
-
-def find_own_modules() -> None:
-    """Make modules of one's own importable, behind everything that is installed."""
-    sys.path += [str(p) for p in own_folders() if str(p) not in sys.path]
 
 
 def targets(config: Any, place: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -91,7 +66,8 @@ def check_allowed(config: Mapping[str, Any]) -> None:
 
     A configuration may construct classes of jumpbench, Lightning, torch.nn, torch.optim and
     torchmetrics, call functions of jumpbench's mathematics, data and methods and those of
-    :data:`FUNCTIONS`, and both of modules of one's own: see :func:`own_folders`, and
+    :data:`FUNCTIONS`, and both of modules of one's own: see
+    :func:`~jumpbench.tables.planning.ownmodules.own_folders`, and
     ``JUMPBENCH_MODULES`` (installed packages, separated by commas).
     """
     for place, node in targets(config):
@@ -117,18 +93,6 @@ def check_node(node: Mapping[str, Any], place: str = "") -> str:
     return name
 
 
-def no_module(head: str) -> str | None:
-    """In words, that there is no module of that name, and which one may be meant; else None."""
-    with contextlib.suppress(ImportError, ValueError, AttributeError):
-        if not head.isidentifier() or head in NEVER_OWN or importlib.util.find_spec(head):
-            return None
-    here = {p.stem for folder in own_folders() for p in folder.glob("*.py")}
-    here |= {p.parent.name for folder in own_folders() for p in folder.glob("*/__init__.py")}
-    near = difflib.get_close_matches(head, sorted(here), n=1, cutoff=0.5)
-    hint = f"; did you mean '{near[0]}'?" if near else " in this folder or on PYTHONPATH"
-    return None if head in here else f"there is no module '{head}'{hint}"
-
-
 def refusal(name: Any, place: str, why: str = "") -> UserError:
     """That a configuration may not call it: a name that leads nowhere, or what is not allowed."""
     if isinstance(name, str) and (nowhere := no_module(name.partition(".")[0])) and not why:
@@ -152,45 +116,6 @@ def is_allowed(name: str) -> bool:
     if name.startswith((*LAYERS, *LIBRARIES)):
         return not any(part.startswith("_") for part in parts)
     return len(parts) > 1 and is_own(name)
-
-
-def is_own(name: str) -> bool:
-    """Whether a dotted name begins with a module of one's own."""
-    head = name.partition(".")[0]
-    return head not in NEVER_OWN and (is_listed(head) or _lies_here(head))
-
-
-def is_listed(head: str) -> bool:
-    """Whether ``JUMPBENCH_MODULES`` names that package."""
-    return head in os.environ.get("JUMPBENCH_MODULES", "").replace(" ", "").split(",")
-
-
-def _lies_here(head: str) -> bool:
-    return any(
-        ((p / head).is_dir() or (p / f"{head}.py").is_file()) and not _is_of_the_suite(head, p)
-        for p in own_folders()
-    )
-
-
-def lies_here(file: Path) -> bool:
-    """Whether a module's file is in a folder of one's own: not installed, and not of the suite."""
-    for path in {Path(os.path.abspath(file)), file.resolve()}:
-        if {"site-packages", "dist-packages"} & set(path.parts):
-            return False
-        for folder in own_folders():
-            for above in {Path(os.path.abspath(folder)), folder.resolve()}:
-                if path.is_relative_to(above):
-                    head = path.relative_to(above).parts[0]
-                    if not _is_of_the_suite(head, above):
-                        return True
-    return False
-
-
-def _is_of_the_suite(head: str, folder: Path) -> bool:
-    """Whether that part of a folder is code or tests of a checkout of the suite."""
-    if head in ("src", "tests"):
-        return (folder / "src" / "jumpbench").is_dir()
-    return head == "jumpbench" and (folder / "jumpbench" / "errors.py").is_file()
 
 
 def locate(name: str, place: str = "") -> Any:

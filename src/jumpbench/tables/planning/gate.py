@@ -26,15 +26,12 @@ from jumpbench.tables.planning.constructors import (
     FUNCTIONS,
     GETTERS,
     LAYERS,
-    NEVER_OWN,
     check_node,
-    find_own_modules,
     is_allowed,
-    is_listed,
-    lies_here,
     locate,
     refusal,
 )
+from jumpbench.tables.planning.ownmodules import NEVER_OWN, find_own_modules, is_listed, lies_here
 
 _PARTS = (
     "torch.nn.", "torch.optim.", "torchmetrics.",

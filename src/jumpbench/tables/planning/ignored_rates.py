@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.tables.planning.constructors import find_own_modules, is_allowed, locate
+from jumpbench.tables.planning.constructors import is_allowed, locate
+from jumpbench.tables.planning.ownmodules import find_own_modules
 from jumpbench.tables.planning.signatures import arguments_of
 
 _FORMULA = re.compile(r"\$\{([\w.]+)\}")

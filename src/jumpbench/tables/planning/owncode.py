@@ -9,7 +9,8 @@ import functools
 import hashlib
 from typing import Any
 
-from jumpbench.tables.planning.constructors import GETTERS, is_own, targets
+from jumpbench.tables.planning.constructors import GETTERS, targets
+from jumpbench.tables.planning.ownmodules import is_own
 from jumpbench.tables.planning.sources import Definition, defined
 
 

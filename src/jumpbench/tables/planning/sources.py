@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
-from jumpbench.tables.planning.constructors import LIBRARIES, no_module, own_folders
+from jumpbench.tables.planning.constructors import LIBRARIES
+from jumpbench.tables.planning.ownmodules import no_module, own_folders
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
