@@ -154,8 +154,10 @@ def test_colder_baselines_start_from_the_run_at_the_next_hotter_temperature(tabl
 
 
 @pytest.mark.parametrize("table", ["dasbs/table2", "dasbs/table3"])
-def test_long_correctors_take_twice_the_controller_s_steps_for_five_stages(table):
-    for cell in build(load(table), Selection("paper")):
+@pytest.mark.parametrize("scale", ["small", "medium", "paper"])
+def test_long_correctors_take_twice_the_controller_s_steps_for_five_stages(table, scale):
+    """At every scale that has the row: one that sets the steps of both would undo it."""
+    for cell in build(load(table), Selection(scale)):
         if cell.runs and cell.row.name == "DASBS (warm start, long corrector)":
             run = cell.runs[0]
             for config in (run.whole, run.needs["hotter"].whole):
