@@ -30,6 +30,7 @@ from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.price import passes
+from jumpbench.tables.price import trace as tracing
 
 
 def smoke(table, row, *needed, column=None, scale="smoke"):
@@ -89,7 +90,7 @@ GIVEN = {  # what no run of the smoke scale has
 
 def calls_of(run):
     config = run.placed()
-    with first_calls() as calls, mock.patch.object(passes, "PLACES", (0.0,)):
+    with first_calls() as calls, mock.patch.object(tracing, "PLACES", (0.0,)):
         passes.count({**config, "stages": config["stages"][:1]}, seconds=100.0)
     parts = {part for network in calls for part in network.modules() if part is not network}
     return {network: given for network, given in calls.items() if network not in parts}
