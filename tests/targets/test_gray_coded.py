@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -52,9 +53,27 @@ def test_entropy_of_each_density(name):
 
 def test_floors_of_the_specification():
     assert entropy_floor("checkerboard") == pytest.approx(20.677, abs=0.001)
-    assert entropy_floor("8gaussians") == pytest.approx(19.977, abs=0.05)
+    assert entropy_floor("8gaussians") == pytest.approx(19.977, abs=0.001)
+    assert entropy_floor("pinwheel") == pytest.approx(19.547, abs=0.001)
     assert entropy_floor("2spirals") == pytest.approx(20.038, abs=0.06)
     assert code_of("circles") == code_of("circles")
+
+
+def test_seeded_scales_are_those_of_the_published_generators():
+    """5000 points of numpy's RandomState(1), the normal numbers of a point before its mixture's."""
+    rng, points = np.random.RandomState(1), []
+    for _ in range(5000):
+        noise, turn = 0.5 * rng.randn(2), (0, 4, 2, 6, 1, 7, 3, 5)[rng.randint(8)] * math.pi / 4
+        points.append(noise + 4 * np.array([math.cos(turn), math.sin(turn)]))
+    largest = np.abs(np.array(points)).max() / 1.414
+    assert code_of("8gaussians").f_scale == pytest.approx(largest + 1, abs=1e-6)  # float32 points
+
+    feature = np.random.RandomState(1).randn(5000, 2) * [0.3, 0.1] + [1, 0]
+    turn = 2 * math.pi * np.repeat(np.arange(5), 1000) / 5 + 0.25 * np.exp(feature[:, 0])
+    across = feature[:, 0] * np.cos(turn) + feature[:, 1] * np.sin(turn)
+    along = feature[:, 1] * np.cos(turn) - feature[:, 0] * np.sin(turn)
+    largest = 2 * np.abs([across, along]).max()
+    assert code_of("pinwheel").f_scale == pytest.approx(largest + 1, abs=1e-12)
 
 
 def test_mmd_of_equal_laws_is_zero_within_its_noise_and_of_uniform_bits_is_not():

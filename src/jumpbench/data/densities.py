@@ -110,13 +110,17 @@ ENTROPY = {
 checkerboard."""
 
 
+F_SCALE = {"8gaussians": 5.19477653503418, "pinwheel": 4.946059500727896, "checkerboard": 5.0}
+"""Scales of the published codes: those of numpy's RandomState(1), and of a filled [-4, 4]^2."""
+
+
 def code_of(name: str) -> GrayCode:
     """The code of a density: f_scale is the largest of 5000 points' coordinates, plus one.
 
-    Drawn with a fixed seed, so that it is the same in every run; the checkerboard fills [-4, 4].
+    Where the published points are drawn without a seed, ours have a fixed one.
     """
-    if name == "checkerboard":
-        return GrayCode(5.0)
+    if name in F_SCALE:
+        return GrayCode(F_SCALE[name])
     points = density(name)(5000, make_generator(1, "f_scale", name))
     return GrayCode(float(points.abs().max()) + 1)
 

@@ -32,7 +32,7 @@ class IsingSamples(LightningDataModule):
 
     Made by ``n`` parallel Gibbs chains of ``sweeps`` sweeps with a random global flip of each at
     the end: beyond the critical sigma 0.2203 single-site chains keep the sign of their
-    magnetisation. (The published data are one chain of a million site updates.)
+    magnetisation. (The paper has a million Gibbs steps per instance.)
 
     Args:
         size: L, at least 3.

@@ -86,6 +86,22 @@ def test_ablations_as_the_text_has_them(experiment, where):
         assert value == APPENDIX[row, where], row
 
 
+def test_udns_and_the_runs_that_it_starts_from_have_the_rates_of_their_temperatures():
+    by_temperature = {
+        0.28: APPENDIX["learning rate", "beta_high"],
+        0.4407: APPENDIX["learning rate", "beta_critical and beta_low"],
+        0.6: APPENDIX["learning rate", "beta_critical and beta_low"],
+    }
+    cells = build(load("dasbs/table2"), Selection("paper", "[0]", "UDNS", "beta_low*"))
+    chain = [cells[0].runs[0]]
+    while hotter := chain[-1].needs.get("hotter"):
+        chain.append(hotter)
+    assert [run.whole["target"]["beta"] for run in chain] == [0.6, 0.4407, 0.28]
+    for run in chain:
+        rate = run.whole["method"]["controller"]["optimizer"]["lr"]
+        assert rate == by_temperature[run.whole["target"]["beta"]]
+
+
 @pytest.mark.parametrize("model", BETAS)
 def test_released_regimes_reach_their_temperature_and_source(model):
     for name, beta in zip(("critical", "low"), BETAS[model][1:], strict=True):
