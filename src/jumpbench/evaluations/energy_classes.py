@@ -31,7 +31,9 @@ class EnergyClasses:
             ordered, index = energy.double().sort()
             wanted = torch.arange(1, BINS, dtype=torch.float64) / BINS
             place = torch.searchsorted(probs[index].cumsum(0), wanted)
-            self.edges = ordered[place.clamp(max=len(ordered) - 1)].unique()
+            # Between energies, which rounding moves.
+            last = torch.bucketize(ordered[place.clamp(max=len(ordered) - 1)], self.edges).unique()
+            self.edges = self.edges[last[last < len(self.edges)]]
         self.law = self.of(energy, probs)
 
     def of(self, energy: Tensor, weight: Tensor) -> Tensor:

@@ -55,11 +55,13 @@ class TemperingInfo(NamedTuple):
     Attributes:
         swap_rates: (K - 1,) mean probability of a swap of the pairs, the hottest first; NaN where
             a pair had no turn.
+        turns: (K - 1,) rounds in which each pair had its turn.
         round_trips: (B,) how often a state came from the cold end to the hot one and back.
         cost: of the cold states, one sample per ladder.
     """
 
     swap_rates: Tensor
+    turns: Tensor
     round_trips: Tensor
     cost: Cost
 
@@ -121,7 +123,7 @@ class ParallelTempering:
             seen[-1] = COLD
         made = torch.tensor(turns, device=x.device)[torch.arange(n_replicas - 1) % 2]
         cost = Cost(energy_evaluations=n_replicas * evaluations, sequential_steps=steps)
-        info_out = TemperingInfo(probability / made, trips, cost)
+        info_out = TemperingInfo(probability / made, made, trips, cost)
         return Ladder(x, seen, ladder.rounds + rounds), info_out
 
 

@@ -34,6 +34,18 @@ def test_it_has_the_law_of_a_cold_glass_and_says_how_it_got_there():
     assert values["sequential_steps"] == 100 * 9 / 8
 
 
+def test_swaps_of_single_rounds_are_those_of_many():
+    """One ladder's rounds, told one by one and all at once: pairs without a turn count nothing."""
+    method = chains()
+    rates = []
+    for spacing in (1, 12):
+        rng = torch.Generator().manual_seed(3)
+        x = method.start(8, rng)
+        method.collect(x, spacing, 12 // spacing, rng)
+        rates.append({k: method.observed()[k] for k in ("swap_rate", "barrier")})
+    assert rates[0] == pytest.approx(rates[1], rel=1e-6)
+
+
 def test_the_ladder_is_tuned_in_the_burn_in_alone():
     method, rng = chains(), torch.Generator().manual_seed(0)
     x = method.start(16, rng)

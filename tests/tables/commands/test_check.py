@@ -101,6 +101,18 @@ class OtherType(Metropolis):
         return x.float(), info
 
 
+class ForeignSymbols(Metropolis):
+    def told(self, x, info):
+        return x.index_fill(1, torch.tensor([0]), 200), info
+
+
+class RaisesForMany(Metropolis):
+    def told(self, x, info):
+        if len(x) > 10_000:
+            raise RuntimeError("too many")
+        return x, info
+
+
 class InPlace(Metropolis):
     def __call__(self, target, x, steps, generator=None):
         moved, info = super().__call__(target, x, steps, generator)
@@ -131,6 +143,8 @@ class Raises(Metropolis):
         (CostNotCounted, {"cost"}),
         (StaysWhereItIs, {"reaches", "seeds"}),
         (OtherType, {"states"}),
+        (ForeignSymbols, {"stationarity", "reaches", "states"}),
+        (RaisesForMany, {"stationarity"}),
         (InPlace, {"input"}),
         (OfNumPy, {"global random numbers"}),
         (StatesAlone, {"runs"}),
@@ -177,6 +191,11 @@ def uncounted(target, n, generator):
     return Draws(drawn.samples, drawn.log_weights)
 
 
+def of_foreign_symbols(target, n, generator):
+    drawn = annealed(target, n, generator)
+    return Draws(drawn.samples - 1, drawn.log_weights, drawn.cost)
+
+
 def unseeded(target, n, generator):
     return annealed(target, n, torch.Generator().manual_seed(0))
 
@@ -191,6 +210,7 @@ def unseeded(target, n, generator):
         (half, {"runs"}),
         (a_tensor, {"runs"}),
         (uncounted, {"cost"}),
+        (of_foreign_symbols, {"law"}),
         (unseeded, {"seeds"}),
     ],
 )
@@ -206,6 +226,7 @@ def test_what_is_returned_instead_is_named():
 
     assert "returns Tensor: return states and a ChainInfo" in words(of_kernel(StatesAlone()))
     assert "returns Tensor: return Draws" in words(of_sampler(lambda t: partial(a_tensor, t)))
+    assert "it returned symbol 200; there are 0 to 1" in words(of_kernel(ForeignSymbols()))
     assert "asked for 256 draws it returns 128" in words(of_sampler(lambda t: partial(half, t)))
 
 

@@ -55,4 +55,14 @@ def test_a_row_is_best_where_the_seeds_tell_it_from_all_others(rows, expected):
 
 def test_many_that_cannot_be_told_apart_are_counted():
     rows = {name: [0.1 + k / 100, 0.2 - k / 100] for k, name in enumerate("ABCDE")}
-    assert " and 2 more, floor 0.029." in sentence(**rows)
+    assert " and 2 more (up to 0.15), floor 0.029." in sentence(**rows)
+
+
+def test_next_is_a_row_that_is_worse_than_all_that_cannot_be_told_apart():
+    """D's seeds differ so much that nothing can be said of it; C is told apart, and is no next."""
+    rows = {"A": [0.0100, 0.0101, 0.0102], "C": [0.0300, 0.0303, 0.0301], "D": [0.1, 0.9, 0.5]}
+    expected = (
+        "At 9 s, 3 seeds cannot tell apart A (0.0101 ± 0.0001) and D (0.5 ± 0.4), floor 0.029."
+    )
+    assert sentence(**rows) == expected
+    assert sentence(**rows, E=[0.8, 0.8001, 0.8]).endswith("; E is next (0.8 ± 5.8e-05).")

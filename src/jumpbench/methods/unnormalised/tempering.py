@@ -54,7 +54,7 @@ class TemperedChains(Chains):
         seen = torch.zeros(self.replicas, n_chains, dtype=torch.uint8, device=x.device)
         self._ladder = Ladder(x.view(self.replicas, n_chains, -1), seen)
         self._collecting, self._rounds = False, 0
-        self._trips = self._swaps = torch.zeros(())
+        self._trips = self._swaps = self._turns = torch.zeros(())
         return x
 
     def kept(self, x: Tensor) -> Tensor:
@@ -66,7 +66,8 @@ class TemperedChains(Chains):
         if self._collecting:
             self._rounds += moves
             self._trips = self._trips + info.round_trips.double().mean()
-            self._swaps = self._swaps + moves * info.swap_rates.nan_to_num(nan=0.5)
+            self._swaps = self._swaps + info.swap_rates.nan_to_num(nan=0.0) * info.turns
+            self._turns = self._turns + info.turns
         elif moves > 1:
             self._powers = tuned(self._powers, info.swap_rates.cpu())
         return self._ladder.x.flatten(0, 1), info.cost + self._start_cost(x).scaled(-1)
@@ -81,7 +82,7 @@ class TemperedChains(Chains):
         return super().collect(x, spacing, kept, generator)
 
     def observed(self) -> dict[str, float]:
-        rates = self._swaps / self._rounds
+        rates = self._swaps / self._turns
         return {
             "swap_rate": float(rates.min()),
             "barrier": float((1 - rates).sum()),

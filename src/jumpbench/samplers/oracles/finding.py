@@ -31,7 +31,13 @@ class SmallLaw(NamedTuple):
     law: EnumeratedLaw
 
     def counts(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
-        """How often each state stands in x (B, D), or its sum of weights (B,); (S,) float64."""
+        """How often each state stands in x (B, D), or its sum of weights (B,); (S,) float64.
+
+        Raises:
+            ValueError: a symbol that the target does not have.
+        """
+        if wrong := foreign_symbols(x, self.target):
+            raise ValueError(wrong)
         powers = self.target.n_states ** torch.arange(self.target.length - 1, -1, -1)
         index = (x.long().cpu() * powers).sum(-1)
         weight = torch.ones(len(index)) if weight is None else weight
@@ -43,6 +49,13 @@ class SmallLaw(NamedTuple):
         expected fewer than ``many`` times among so many draws."""
         often = self.law.probs * draws >= many
         return [torch.cat((r[..., often], r[..., ~often].sum(-1, True)), -1) for r in rows]
+
+
+def foreign_symbols(x: Tensor, target: DiscreteTarget) -> str:
+    """What to say of symbols of x (B, D) that the target does not have; empty if there are none."""
+    low, high, last = int(x.min()), int(x.max()), target.n_states - 1
+    wrong = low if low < 0 else high
+    return "" if low >= 0 and high <= last else f"it returned symbol {wrong}; there are 0 to {last}"
 
 
 def problems() -> list[SmallLaw]:
@@ -64,6 +77,15 @@ def defined(tried: Callable[[SmallLaw], object]) -> tuple[list[SmallLaw], list[F
         else:
             good.append(problem)
     return good, [] if good else [Finding("runs", False, f"on none of the small laws: {why}")]
+
+
+def kept(oracle: str, look: Callable[[], Finding | list[Finding]]) -> list[Finding]:
+    """What an oracle finds; an exception that the sampler raised under it is a failure."""
+    try:
+        found = look()
+    except Exception as error:  # whatever a sampler raises
+        return [Finding(oracle, False, words_of(error))]
+    return [found] if isinstance(found, Finding) else found
 
 
 def seeded(seed: int, device: torch.device | str = "cpu") -> torch.Generator:

@@ -10,6 +10,8 @@ from jumpbench.samplers.oracles.finding import (
     Finding,
     SmallLaw,
     defined,
+    foreign_symbols,
+    kept,
     normal_of_chi_squared,
     seeded,
     seeds,
@@ -42,10 +44,10 @@ def of_kernel(kernel: Kernel) -> list[Finding]:
     if failed:
         return failed
     return [
-        _stationarity(kernel, good),
-        _reaches(kernel, good),
-        *seeds(lambda seed: _moved(kernel, good[0], seed)),
-        _input(kernel, good[0]),
+        *kept("stationarity", lambda: _stationarity(kernel, good)),
+        *kept("reaches", lambda: _reaches(kernel, good)),
+        *kept("seeds", lambda: seeds(lambda seed: _moved(kernel, good[0], seed))),
+        *kept("input", lambda: _input(kernel, good[0])),
         _states(kernel, good[0]),
         _device(kernel, good[0]),
         _cost(kernel, good[0]),
@@ -107,8 +109,8 @@ def _states(kernel: Kernel, problem: SmallLaw) -> Finding:
             x, info = kernel(problem.target, given, 3, seeded(1))
             if x.shape != given.shape or x.dtype != dtype:
                 wrong.append(f"{dtype} {tuple(given.shape)} became {x.dtype} {tuple(x.shape)}")
-            elif int(x.min()) < 0 or int(x.max()) >= problem.target.n_states:
-                wrong.append("symbols that the target does not have")
+            elif foreign := foreign_symbols(x, problem.target):
+                wrong.append(foreign)
             share = info.acceptance
             if share.shape != (64,) or not ((share >= 0) & (share <= 1)).all():
                 wrong.append("info.acceptance is no share of each chain")
