@@ -82,7 +82,8 @@ class TemperedChains(Chains):
         return super().collect(x, spacing, kept, generator)
 
     def observed(self) -> dict[str, float]:
-        rates = self._swaps / self._turns
+        seen = self._turns > 0  # a single round has half of the pairs
+        rates = self._swaps[seen] / self._turns[seen]
         return {
             "swap_rate": float(rates.min()),
             "barrier": float((1 - rates).sum()),

@@ -79,7 +79,7 @@ def defined(tried: Callable[[SmallLaw], object]) -> tuple[list[SmallLaw], list[F
     return good, [] if good else [Finding("runs", False, f"on none of the small laws: {why}")]
 
 
-def kept(oracle: str, look: Callable[[], Finding | list[Finding]]) -> list[Finding]:
+def guarded(oracle: str, look: Callable[[], Finding | list[Finding]]) -> list[Finding]:
     """What an oracle finds; an exception that the sampler raised under it is a failure."""
     try:
         found = look()

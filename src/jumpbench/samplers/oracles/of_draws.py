@@ -11,7 +11,7 @@ from jumpbench.samplers.oracles.finding import (
     Finding,
     SmallLaw,
     defined,
-    kept,
+    guarded,
     seeded,
     seeds,
     words_of,
@@ -51,8 +51,8 @@ def of_sampler(make: Maker) -> list[Finding]:
         return failed
     first = make(good[0].target)
     return [
-        *kept("law", lambda: _unbiased(make, good)),
-        *kept("seeds", lambda: seeds(lambda seed: _all(first(SIZE, seeded(seed))))),
+        *guarded("law", lambda: _unbiased(make, good)),
+        *guarded("seeds", lambda: seeds(lambda seed: _all(first(SIZE, seeded(seed))))),
         _cost(make, good[0]),
     ]
 

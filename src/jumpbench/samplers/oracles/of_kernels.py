@@ -11,7 +11,7 @@ from jumpbench.samplers.oracles.finding import (
     SmallLaw,
     defined,
     foreign_symbols,
-    kept,
+    guarded,
     normal_of_chi_squared,
     seeded,
     seeds,
@@ -44,10 +44,10 @@ def of_kernel(kernel: Kernel) -> list[Finding]:
     if failed:
         return failed
     return [
-        *kept("stationarity", lambda: _stationarity(kernel, good)),
-        *kept("reaches", lambda: _reaches(kernel, good)),
-        *kept("seeds", lambda: seeds(lambda seed: _moved(kernel, good[0], seed))),
-        *kept("input", lambda: _input(kernel, good[0])),
+        *guarded("stationarity", lambda: _stationarity(kernel, good)),
+        *guarded("reaches", lambda: _reaches(kernel, good)),
+        *guarded("seeds", lambda: seeds(lambda seed: _moved(kernel, good[0], seed))),
+        *guarded("input", lambda: _input(kernel, good[0])),
         _states(kernel, good[0]),
         _device(kernel, good[0]),
         _cost(kernel, good[0]),
