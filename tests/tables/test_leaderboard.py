@@ -1,10 +1,12 @@
 """The leaderboard's tables: equal budgets, networks of one size, exact laws behind every column."""
 
 import json
+from fnmatch import fnmatch
 
 import pytest
 
-from jumpbench.evaluations.exact_laws import check_known
+from jumpbench.evaluations.energy_classes import floor_spread
+from jumpbench.evaluations.exact_laws import ExactLaws, check_known
 from jumpbench.paths import reproduce_dir
 from jumpbench.tables.commands.pages import paper_list
 from jumpbench.tables.commands.recorded import read_record, recorded_scales
@@ -115,6 +117,26 @@ def test_its_claims_are_ours_and_medium_has_all_their_cells():
         "tempering-best": ["glass", "ising", "potts"], "modes-lost": ["ising", "potts"],
         "pays-off": ["ising"], "log-z": ["ising"], "consistent-best": ["posterior"],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TIMED)
+def test_break_evens_know_the_spread_of_exact_draws(table):
+    """The largest of the problems of medium scale, rounded up; potts' modes, four equal ones."""
+    loaded = load(table)
+    only = loaded.scales["medium"].only_columns
+    lawless = {c.name for c in loaded.columns if "energy_tv" not in (c.metrics or ["energy_tv"])}
+    largest = [0.0, 0.0]
+    laws = {}
+    for (_, column), run in cells(table).items():
+        if column not in lawless and any(fnmatch(column, pattern) for pattern in only):
+            target = run.config["method"]["target"]
+            laws.setdefault(json.dumps(target, sort_keys=True), target)
+    for target in laws.values():
+        exact = ExactLaws(construct(target, "target"))
+        found = [floor_spread(exact.energy_law), floor_spread(exact.mode_law)]
+        largest = [max(pair) for pair in zip(largest, found, strict=True)]
+    stated = loaded.metrics["break_even"].break_even.spreads
+    assert all(-1e-3 < s - x < 0.02 for s, x in zip(stated, largest, strict=True)), largest
 
 
 def test_no_sampler_is_tuned_on_the_leaderboards_own_problems():

@@ -48,3 +48,20 @@ def floor(law: Tensor, n: float) -> float:
     its normal approximation and never above the 2 p of a cell that is mostly empty."""
     spread = (2 / math.pi * law * (1 - law) / n).clamp(min=0).sqrt()
     return 0.5 * float(torch.minimum(spread, 2 * law).sum())
+
+
+def floor_spread(law: Tensor) -> float:
+    """Standard deviation of the total variation of exact draws' histogram over its mean.
+
+    The counts are normal, with the covariance of a multinomial, and E|X||Y| of two normals of
+    correlation r and variance one is 2 / pi (r arcsin r + sqrt(1 - r^2)). sqrt(pi / 2 - 1) = 0.756
+    for two classes, whatever their weights.
+    """
+    p = law[(law > 0) & (law < 1)].double()
+    deviation = (p * (1 - p)).sqrt()
+    correlation = -torch.outer(p, p) / torch.outer(deviation, deviation)
+    correlation = correlation.clamp(-1, 1).fill_diagonal_(1)
+    product = correlation * correlation.asin() + (1 - correlation**2).sqrt()
+    covariance = 2 / math.pi * (product - 1) * torch.outer(deviation, deviation)
+    mean = math.sqrt(2 / math.pi) * float(deviation.sum())
+    return math.sqrt(max(float(covariance.sum()), 0.0)) / mean

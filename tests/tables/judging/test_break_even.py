@@ -6,12 +6,20 @@ import math
 from pathlib import Path
 
 import pytest
+import torch
 from pydantic import TypeAdapter
 
 from jumpbench.errors import UserError
-from jumpbench.tables.judging.break_even import Budget, Limit, in_words, with_break_even
+from jumpbench.evaluations.energy_classes import floor_spread
+from jumpbench.tables.judging.break_even import (
+    TWO_CLASSES,
+    Budget,
+    Limit,
+    in_words,
+    with_break_even,
+)
 from jumpbench.tables.judging.break_even import break_even as of_errors
-from jumpbench.tables.judging.cells import Cell, Value
+from jumpbench.tables.judging.cells import Cell, Value, uncertainty
 from jumpbench.tables.judging.claims import evaluate
 from jumpbench.tables.language.checks import Check
 from jumpbench.tables.language.spec import load, parse
@@ -99,14 +107,14 @@ def test_a_cell_has_the_budgets_up_to_its_own_of_its_problem(table):
         *made("Gibbs", OTHER, (0, (0.001, 1.0, 1e9))),
         *made("DASBS", SHORT, (0, (0.5, 5.0, 1000.0))),
         *made("DASBS", LONG, (0, (0.02, 80.0, 1000.0))),
-        *made("UDNS", SHORT, (0, (0.025, 5.0, 500.0))),
+        *made("UDNS", SHORT, (0, (0.0299, 5.0, 500.0))),
         *made("UDNS", LONG, (0, (0.4, 80.0, 5000.0))),
     ]
     cells = found(table, cells)
     assert in_words([v.value for v in cells["DASBS", SHORT].values]) == "never"
     # The long chain is faster than the learned sampler and of the same error.
     assert cells["DASBS", LONG].measured == 12
-    n = 3 / (1 / 100 - 1 / 500)  # within a quarter of the floor, twice
+    n = 3 / (1 / 100 - 1 / 500)  # within twice the deviation of exact draws, 0.25 of the floor
     assert cells["UDNS", SHORT].measured == pytest.approx(math.log10(n))
     assert cells["UDNS", LONG].measured == 12  # the short training is slower than the long chain
 
@@ -158,9 +166,11 @@ def test_cells_that_are_not_there_are_left_as_they_are(table):
     assert with_break_even(plain, [missing]) == [missing]
 
 
-@pytest.mark.parametrize(("powers", "holds"), [((3, 3.1, 3.2), True), ((12, 12, 12), False),
+@pytest.mark.parametrize(("powers", "holds"), [((3, 3.1, 3.2), True), ((12, 11.9, 11.8), False),
+                                               ((12, 12, 12), None), ((0, 0, 0), None),
                                                ((4, 4.5, 12), None), ((3,), None)])  # fmt: skip
 def test_a_claim_compares_powers_of_ten(table, powers, holds):
+    """Three times never, or at once, are three equal numbers, which have no spread."""
     check = {"left": {"row": "MDNS", "column": LONG, "metric": "break_even"}, "op": "<", "right": 5}
     claim = Claim("c", "text", TypeAdapter(Check).validate_json(json.dumps({"compare": check})))
     claimed = dataclasses.replace(table, claims=(claim,))
@@ -169,10 +179,42 @@ def test_a_claim_compares_powers_of_ten(table, powers, holds):
                 measured=sum(powers) / len(powers), n_seeds=len(values))  # fmt: skip
     (result,) = evaluate(claimed, [cell], "medium")
     assert result["holds"] is holds, result
+    metric = table.metrics["break_even"]
+    assert (uncertainty(metric, list(powers), 2048, None)[0] is None) is (len({*powers}) == 1)
+
+
+def test_the_tolerance_is_twice_the_deviation_of_exact_draws(table):
+    """That of the table file, and of two classes where it states none."""
+    near, above = ((seed, (0.0299 + 0.0002 * k, 80.0, 1000.0)) for k, seed in enumerate((0, 0)))
+    chain = [*made("Gibbs", LONG, (0, (0.02, 2.0, 100.0)))]
+    assert found(table, [*chain, *made("MDNS", LONG, near)])["MDNS", LONG].measured < 12
+    assert found(table, [*chain, *made("MDNS", LONG, above)])["MDNS", LONG].measured == 12
+    metric = table.metrics["break_even"]
+    bare = dataclasses.replace(metric, break_even=dataclasses.replace(
+        metric.break_even, spreads=None))  # fmt: skip
+    wide = dataclasses.replace(table, metrics=table.metrics | {"break_even": bare})
+    for error, never in ((0.0502, False), (0.0503, True)):  # 0.02 (1 + 2 * 0.7555)
+        learned = made("MDNS", LONG, (0, (error, 80.0, 1000.0)))
+        cell = found(wide, [*chain, *learned])["MDNS", LONG]
+        assert (cell.measured == 12) is never
+
+
+def test_two_classes_have_the_largest_deviation():
+    for law in ([0.5, 0.5], [0.99, 0.01]):
+        assert floor_spread(torch.tensor(law)) == pytest.approx(TWO_CLASSES, abs=1e-6)
+    assert floor_spread(torch.full((8,), 1 / 8)) < 0.3
+
+
+@pytest.mark.parametrize("spreads", ["[0.25]", "[0.25, 0.4, 0.1]"])
+def test_there_is_one_deviation_of_each_error(tmp_path, table, spreads):
+    path = tmp_path / "t.yaml"
+    path.write_text(Path(table.file).read_text().replace("[0.25, 0.4]", spreads))
+    with pytest.raises(UserError, match=r"line \d+: \d spreads of 2 errors; give one of each"):
+        parse("mine/t", path)
 
 
 def test_its_metrics_must_exist(tmp_path, table):
     path = tmp_path / "t.yaml"
-    path.write_text(Path(table.file).read_text().replace("rate: rate}", "rate: rat}"))
+    path.write_text(Path(table.file).read_text().replace("rate: rate,", "rate: rat,"))
     with pytest.raises(UserError, match=r"line \d+: unknown metric 'rat'; did you mean 'rate'"):
         parse("mine/t", path)

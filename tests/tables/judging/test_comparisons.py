@@ -185,14 +185,17 @@ def test_spread_is_never_zero_and_never_below_the_rounding():
     assert seed_spread([0.1500, 0.1501, 0.15, 0.15, 0.15], None, 0.0005)[0] == 0.0005
 
 
+SHARE = Metric("share", bounds=(0.0, 100.0), share=True)
+
+
 def test_a_saturated_metric_has_no_assumed_spread_but_that_of_its_samples():
-    assert saturated_spread([100.0, 100.0], (0, 100), 500) == (0.1, 2.0)
-    assert saturated_spread([99.9], (0, 100), 500) is None
-    assert saturated_spread([100.0], None, 500) is None
-    assert saturated_spread([100.0], (0, 100), None) is None
+    assert saturated_spread([100.0, 100.0], SHARE, 500) == (0.1, 2.0)
+    assert saturated_spread([99.9], SHARE, 500) is None
+    assert saturated_spread([100.0], Metric("share"), 500) is None
+    assert saturated_spread([100.0], SHARE, None) is None
     # 100 percent of N lists: a true share of 99.9 would show it with probability .999^N
     for n in (4000, 10_000, 30_000):
-        error, df = saturated_spread([100.0], (0, 100), n)
+        error, df = saturated_spread([100.0], SHARE, n)
         assert stats.t.sf(0.1 / error, df) >= 0.999**n
 
 

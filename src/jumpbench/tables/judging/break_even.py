@@ -7,10 +7,10 @@ gives r effective samples a second afterwards, so that n effective samples cost
 
 At one seed, a column of the metric looks at the budgets up to its own of one problem. Errors may be
 several (of the energy's law and of the modes' weights); for each, f is what exact draws score, as
-many as the learned sampler's, and delta = 2 max(s, f / 4) is the tolerance: s is the standard
-deviation between seeds of the chain with the least mean error, f / 4 about that of exact draws
-(0.76 / sqrt(K) of f for K classes of equal weight). The learned sampler's own spread is none, or
-unreliable training would pay. The learned sampler at a budget
+many as the learned sampler's, and delta = 2 max(s, c f) is the tolerance: s is the standard deviation
+between seeds of the chain with the least mean error, c f that of exact draws (the table file states
+c, ``spreads``). Exact draws are then above f + delta in at most 5 % of cases. The learned sampler's
+own spread is none, or unreliable training would pay. The learned sampler at a budget
 
 - never pays if one of its errors e is above the chains' lowest: e > max(f, min e_chain) + delta;
 - is otherwise held against every chain at every budget whose errors are at most
@@ -24,7 +24,9 @@ unreliable training would pay. The learned sampler at a budget
 
 The break-even is the least n over the learned sampler's budgets. A cell has it for every seed, as a
 power of ten from 0 (the first sample) to 12 (never); its words are the median over seeds and, as an
-interval, the least and the largest. With one seed s is 0 and there is no interval.
+interval, the least and the largest. With one seed s is 0 and there is no interval. A claim about it
+stays open where all seeds are equal: "never" is not a measurement, so that three of them have no
+spread, and three seeds are too few to be counted (1 in 8 by chance).
 
 Chains are the rows that have all of these metrics and not this one.
 """
@@ -37,6 +39,9 @@ from statistics import fmean, median_high, stdev
 from jumpbench.tables.judging.cells import Cell, Value, by_place, uncertainty
 from jumpbench.tables.language.metric import BreakEven, Metric
 from jumpbench.tables.language.types import Column, Table
+
+TWO_CLASSES = math.sqrt(math.pi / 2 - 1)
+"""Standard deviation over mean of |X|, X normal: of the total variation of two classes."""
 
 NEVER = 12.0
 """The power of ten that says never."""
@@ -130,8 +135,12 @@ def _filled(
         row.name: {*(table.metrics if row.metrics is None else row.metrics)} for row in table.rows
     }
     chains = [row for row, names in has.items() if needed <= names and metric.name not in names]
-    limits = [_limit(places, cell, error, [(r, c) for r in chains for c in upto])
-              for error in of.errors]  # fmt: skip
+    at = [(r, c) for r in chains for c in upto]
+    spreads = of.spreads or [TWO_CLASSES] * len(of.errors)
+    limits = [
+        _limit(places, cell, error, spread, at)
+        for error, spread in zip(of.errors, spreads, strict=True)
+    ]
     values = []
     for value in cell.values:
         own = [b for c in upto if (b := _budget(places, of, cell.row, c, value.seed))]
@@ -152,14 +161,16 @@ def _filled(
     )  # fmt: skip
 
 
-def _limit(places: Places, cell: Cell, error: str, chains: Iterable[tuple[str, str]]) -> Limit:
-    """``chains``: their rows and columns."""
+def _limit(
+    places: Places, cell: Cell, error: str, spread: float, chains: Iterable[tuple[str, str]]
+) -> Limit:
+    """``spread``: of exact draws, over the floor. ``chains``: their rows and columns."""
     own = places.get((cell.row, cell.column, error))
     floor = (own.perfect if own else None) or 0.0
     theirs = [c for at in chains if (c := places.get((*at, error))) and c.values]
     best = min(theirs, key=lambda c: fmean(v.value for v in c.values), default=None)
-    spread = stdev(v.value for v in best.values) if best and len(best.values) > 1 else 0.0
-    return Limit(floor, 2 * max(spread, floor / 4))
+    between = stdev(v.value for v in best.values) if best and len(best.values) > 1 else 0.0
+    return Limit(floor, 2 * max(between, spread * floor))
 
 
 def _chain(

@@ -99,7 +99,7 @@ class Cell:
         error, df, sampling = None, math.inf, 0.0
         if exact:
             error = 0.0
-        elif at_bound := numbers and saturated_spread(numbers, metric.bounds, self.n_samples):
+        elif at_bound := numbers and saturated_spread(numbers, metric, self.n_samples):
             error, df = at_bound
         elif self.run_error:
             error = self.run_error / math.sqrt(len(numbers))
@@ -129,7 +129,7 @@ def uncertainty(
     n = len(values)
     if exact or metric.without_error:
         return 0.0, 0.0, None
-    if at_bound := saturated_spread(values, metric.bounds, samples):
+    if at_bound := saturated_spread(values, metric, samples):
         error, df = at_bound
         return error * math.sqrt(n), error, df
     rounding = published.rounding if published and metric.printed else 0.0

@@ -36,7 +36,7 @@ def seed_spread(
 
 
 def saturated_spread(
-    values: Sequence[float], bounds: tuple[float | None, float | None] | None, samples: int | None
+    values: Sequence[float], metric: Metric, samples: int | None
 ) -> tuple[float, float] | None:
     """(standard error, df) of a mean that stands exactly on a bound of its metric.
 
@@ -44,11 +44,11 @@ def saturated_spread(
     and no miss, misses at a rate p would be overlooked with probability exp(-N p); Student's t with
     two degrees of freedom and error range / N has at least this tail from four errors on, before
     which nothing is decided. None where the values are not on a bound, or the bounds or the samples
-    are not known.
+    are not known, and of a break-even, which is one number a training and no mean over samples.
     """
-    if bounds is None or not samples or len(set(values)) > 1:
+    if metric.bounds is None or metric.break_even or not samples or len(set(values)) > 1:
         return None
-    low, high = bounds
+    low, high = metric.bounds
     if low is None or high is None or values[0] not in (low, high):
         return None
     return (high - low) / (samples * len(values)), 2.0

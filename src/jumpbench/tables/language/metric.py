@@ -10,11 +10,17 @@ from jumpbench.tables.language.fields import STRICT, Finite, Name, Positive, Wor
 
 @dataclass(frozen=True)
 class BreakEven:
-    """Names of the metrics of :mod:`jumpbench.tables.judging.break_even`."""
+    """Names of the metrics of :mod:`jumpbench.tables.judging.break_even`.
+
+    ``spreads``: of each error, the standard deviation of what exact draws score as a share of its
+    mean (:func:`jumpbench.evaluations.energy_classes.floor_spread`). None: that of two classes of
+    equal weight, sqrt(pi / 2 - 1) = 0.756, which is the largest that there is.
+    """
 
     errors: Annotated[Words, Field(min_length=1)]
     setup: Name
     rate: Name
+    spreads: tuple[Positive, ...] | None = None
 
     @property
     def names(self) -> Words:

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from jumpbench.tables.language.checks import Place
+from jumpbench.tables.language.metric import BreakEven
 from jumpbench.tables.language.types import Claim, Table
 
 Wrong = Callable[[tuple, str], Exception]
@@ -43,7 +44,7 @@ class _Names:
         self._rows()
         for name, metric in self.table.metrics.items():
             if metric.break_even:
-                self.refer("metric", metric.break_even.names, ("metrics", name, "break_even"))
+                self._break_even(name, metric.break_even)
         self._scales()
         for i, column in enumerate(self.table.columns):
             self.refer("metric", column.metrics, ("columns", i, "metrics"))
@@ -79,6 +80,13 @@ class _Names:
             if scale is None or not scale.judged:
                 why = "it has no such scale" if scale is None else "that scale decides no claim"
                 raise self.wrong((*place, "scales", name), f"claim '{claim.id}': {name}: {why}")
+
+    def _break_even(self, name: str, of: BreakEven) -> None:
+        where = ("metrics", name, "break_even")
+        self.refer("metric", of.names, where)
+        if of.spreads is not None and len(of.spreads) != len(of.errors):
+            what = f"{len(of.spreads)} spreads of {len(of.errors)} errors; give one of each"
+            raise self.wrong((*where, "spreads"), what)
 
     def _rows(self) -> None:
         for i, row in enumerate(self.table.rows):
