@@ -167,6 +167,32 @@ def test_a_break_even_is_computed_anew(project, machine):
     assert record(project)["cells"] == cells
 
 
+def test_a_failed_run_of_a_record_stays_failed_without_its_folder(project, machine):
+    """It has its reason on another machine, alone and beside seeds that have a number, and it is
+    made again where a table asks for it."""
+    table = project / "reproduce/toy/coins.yaml"
+    whole = table.read_text()
+    assert "overrides: [method.bias=0.5]}" in whole
+    table.write_text(whole.replace("overrides: [method.bias=0.5]}",
+        "overrides: [method.bias=0.5, 'method.fail=it diverged']}"))  # fmt: skip
+    assert main([*TABLE, "rows=fair,biased", "seeds=2"]) == 1
+    one = next((project / "first/runs/toy").glob("*/metrics.json"))
+    one.unlink()
+    error = {"kind": "UserError", "message": "it diverged, too"}
+    (one.parent / "error.json").write_text(json.dumps(error))
+    assert main(RECORD) == 0
+    cells = record(project)["cells"]
+    notes = {c["status"]: c["note"] for c in cells if c["row"] in ("fair", "biased")}
+    assert "it diverged" in notes["failed"] and notes["partial"] == "it diverged, too"
+    shutil.rmtree(project / "first")
+    machine("second")
+    assert main(RECORD) == 0
+    assert record(project)["cells"] == cells
+    made(project)
+    assert main([*TABLE, "rows=fair", "recorded=true"]) == 1
+    assert len(made(project)) == 4
+
+
 def test_without_a_record_all_runs_are_made_and_fresh_is_refused(project, machine, capsys):
     assert main([*TABLE, "rows=fair", "seeds=[0]", "recorded=true"]) == 0
     assert "no record at scale small: all its runs are made" in capsys.readouterr().out

@@ -51,6 +51,10 @@ class Records:
             error=cell.run_error if metric.error else None,
         )  # fmt: skip
 
+    def recorded_failure(self, entry: GridCell, run: Run) -> str | None:
+        """Why a record has no number of a run for a cell; None where it does not say."""
+        return self._recorded.failure(entry, run) if self._recorded else None
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -84,6 +88,8 @@ def read(entry: GridCell, run: Run, records: Records) -> Reading:
             return recorded
         if why := read_failure(run.folder):
             return Reading(status=failure_status(run.folder), why=why)
+        if why := records.recorded_failure(entry, run):
+            return Reading(status="failed", why=why)
         return Reading()
     metrics, metric = content["metrics"], entry.metric
     source = source_name(metric, entry.row, entry.column)

@@ -49,6 +49,18 @@ class RecordedRuns:
                 return cell, value
         return None
 
+    def failure(self, entry: GridCell, run: Run) -> str | None:
+        """Why the recorded run of an entry has no number; None where the record does not say.
+
+        A cell has one note: of several runs without a number each has the first one's.
+        """
+        cell = self._cells.get((entry.row.name, entry.column.name, entry.metric.name))
+        if cell is None or not cell.note or run.id in {value.run for value in cell.values}:
+            return None
+        failed = cell.status == "failed" and run.id in cell.run_ids
+        partial = cell.status == "partial" and not re.fullmatch(r"\d+ of \d+ seeds", cell.note)
+        return cell.note if failed or partial else None
+
     def left(self, grid: Iterable[GridCell]) -> list[GridCell]:
         """The grid without the runs that have a value in the record for each of their cells."""
         grid = list(grid)
