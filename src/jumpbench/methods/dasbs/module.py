@@ -27,6 +27,7 @@ from jumpbench.methods.dasbs.sampler import (
 from jumpbench.methods.dasbs.sources import ConstantSource, Source, UniformSource
 from jumpbench.methods.dasbs.stages import Stages
 from jumpbench.methods.unnormalised.base import TargetSampler
+from jumpbench.networks.interface import check_scores
 from jumpbench.processes.schedules import Schedule
 from jumpbench.processes.uniform import UniformProcess
 from jumpbench.samplers.cost import Meter, metered
@@ -154,6 +155,11 @@ class DASBS(TargetSampler):
     def on_fit_start(self) -> None:
         super().on_fit_start()
         check_target(self.target, self.source.sample(64, self.generator("check")))
+
+    def check_networks(self, x: Tensor) -> None:
+        check_scores(self.controller.network, x, self.target.n_states)
+        if not self.memoryless:
+            check_scores(self.corrector.network, x, self.target.n_states, timed=False)
 
     def start_from(self, weights: dict[str, Tensor]) -> None:
         for name, matcher in self.matchers.items():

@@ -14,6 +14,7 @@ from jumpbench.methods.dnfs.module import adamw
 from jumpbench.methods.dnfs.paths import evidence_lower_bound, simulate_flow, time_grid
 from jumpbench.methods.dnfs.training import FlowTraining
 from jumpbench.methods.dnfs.trajectories import trajectories
+from jumpbench.networks.interface import check_flux
 from jumpbench.networks.letf import LeTF
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.energy_network import EnergyNetwork
@@ -87,6 +88,12 @@ class EnergyDNFS(FlowTraining, EnergyMethod):
             self.optimizer(self.network.parameters()),
             self.energy_optimizer(self.energy.parameters()),
         )
+
+    def on_fit_start(self) -> None:
+        super().on_fit_start()
+        fixed = torch.Generator().manual_seed(0)
+        states = torch.randint(self.n_states, (8, self.length), generator=fixed)
+        check_flux(self.network, states.to(self.device), self.n_states)
 
     def laws(self, batch: Any) -> EnergyNetwork:
         return self.law

@@ -16,6 +16,7 @@ from jumpbench.methods.dnfs.paths import simulate_flow, time_grid
 from jumpbench.methods.dnfs.training import FlowTraining
 from jumpbench.methods.unnormalised.base import NetworkSampler, Optimizer
 from jumpbench.networks.free_energy import FreeEnergy
+from jumpbench.networks.interface import check_flux
 from jumpbench.networks.letf import LeTF
 from jumpbench.samplers.annealed_jumps import Moves
 from jumpbench.samplers.annealed_path import check_positive
@@ -118,6 +119,9 @@ class DNFS(FlowTraining, NetworkSampler):
         self._to_device()
         super().on_fit_start()
         check_positive(self.target, self.generator("check"))
+
+    def check_networks(self, x: Tensor) -> None:
+        check_flux(self.network, x, self.target.n_states)
 
     def on_test_start(self) -> None:
         super().on_test_start()

@@ -90,6 +90,11 @@ class TargetSampler(Method):
 
     def on_fit_start(self) -> None:
         check_target(self.target, random_states(self.target, (64,), self.generator("check")))
+        fixed = random_states(self.target, (8,), torch.Generator().manual_seed(0))
+        self.check_networks(fixed.to(self.device))
+
+    def check_networks(self, x: Tensor) -> None:
+        """Raises a UserError if a network does not take states ``x`` (8, D) as it should."""
 
     def on_train_start(self) -> None:
         super().on_train_start()

@@ -12,6 +12,7 @@ from jumpbench.errors import UserError
 from jumpbench.methods.common.base import Builder
 from jumpbench.methods.unnormalised.base import NetworkSampler
 from jumpbench.networks.free_energy import FreeEnergy
+from jumpbench.networks.interface import check_flux
 from jumpbench.samplers.annealed_jumps import (
     LEFT_END,
     TRAPEZOIDAL,
@@ -113,6 +114,9 @@ class LEAPS(NetworkSampler):
         self.register_buffer("stored_times", torch.zeros(shape, device=device))
         lengths = torch.zeros(self.stored_rollouts, dtype=torch.long, device=device)
         self.register_buffer("stored_lengths", lengths)
+
+    def check_networks(self, x: Tensor) -> None:
+        check_flux(self.network, x, self.target.n_states)
 
     def setup(self, stage: str) -> None:
         n_chains = self.share(self.n_chains, "n_chains")

@@ -11,6 +11,7 @@ from jumpbench.methods.common.averaging import RampedAverage
 from jumpbench.methods.common.base import Builder
 from jumpbench.methods.unnormalised.base import NetworkSampler
 from jumpbench.methods.unnormalised.masked_denoising import denoising_loss
+from jumpbench.networks.interface import check_scores
 from jumpbench.samplers.cost import Meter, metered
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.unmasking import unmask
@@ -66,6 +67,11 @@ class MDNS(NetworkSampler):
         states = torch.zeros(*shape, self.target.length, dtype=torch.uint8, device=self.device)
         self.register_buffer("stored", states)
         self.register_buffer("stored_log_weights", torch.zeros(shape, device=self.device))
+
+    def check_networks(self, x: Tensor) -> None:
+        masked = x.clone()
+        masked[::2, 0] = self.target.n_states
+        check_scores(self.network, masked, self.target.n_states, timed=False)
 
     def setup(self, stage: str) -> None:
         batch_size = self.share(self.batch_size, "batch_size")
