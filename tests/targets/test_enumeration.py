@@ -5,6 +5,7 @@ import torch
 
 from jumpbench.errors import UserError
 from jumpbench.metrics.lattice import equal_symbol_probability, majority_fraction
+from jumpbench.targets.base import Target
 from jumpbench.targets.enumeration import all_states, enumerate_law
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.kaufman import ising_torus
@@ -114,3 +115,18 @@ def test_too_large_or_impossible_is_refused():
     for size, beta in ((2, 0.3), (4, 0.0), (4, -0.3)):
         with pytest.raises(UserError, match="Kaufman"):
             ising_torus(size, beta)
+
+
+@pytest.mark.parametrize(("value", "words"), [
+    (math.inf, r"NaN or \+inf at 4 of 8 states"), (math.nan, r"NaN or \+inf at 4 of 8 states"),
+    (None, "every state probability 0"),
+])  # fmt: skip
+def test_a_law_needs_finite_probabilities(value, words):
+    class Odd(Target):
+        def log_prob(self, x):
+            if value is None:
+                return torch.full(x.shape[:-1], -math.inf)
+            return torch.where(x[..., 0] == 1, value, 0.0)
+
+    with pytest.raises(UserError, match=words):
+        enumerate_law(Odd(3, 2))

@@ -57,9 +57,16 @@ def enumerate_law(target: DiscreteTarget) -> EnumeratedLaw:
     """The exact law of a small target, to the precision of its own ``log_prob``.
 
     Raises:
-        UserError: more than 2^20 states.
+        UserError: more than 2^20 states, or a log-probability that is NaN or +inf, or
+            -inf everywhere.
     """
     states = all_states(target.length, target.n_states)
     log_prob = torch.cat([target.log_prob(part.long()).double() for part in states.split(2**16)])
+    if wrong := int((log_prob.isnan() | (log_prob == math.inf)).sum()):
+        raise UserError(
+            f"log_prob of {type(target).__name__} is NaN or +inf at {wrong} of {len(states)} states"
+        )
     log_z = log_prob.logsumexp(0)
+    if log_z == -math.inf:
+        raise UserError(f"{type(target).__name__} gives every state probability 0")
     return EnumeratedLaw(states, (log_prob - log_z).exp(), float(log_z))

@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 import torch
 
+from jumpbench.errors import UserError
 from jumpbench.methods.sgdd.likelihood_step import ExactStep, MetropolisStep, TiedDelta
 from jumpbench.methods.sgdd.likelihoods import Reward, SiteLikelihood
 from jumpbench.methods.sgdd.prior import ScorePrior, clean_grid
@@ -269,3 +270,12 @@ def test_the_path_holds_every_iteration(generator):
     assert torch.equal(path[:, -1, 0].long(), with_path.samples)
     assert torch.equal(with_path.samples, without.samples) and "path" not in without.extras
     assert bool((path[:, 1:] != path[:, :-1]).any())
+
+
+def test_empty_loops_are_refused():
+    step = MetropolisStep(4)
+    for settings in ((0, 1), (-1, 1), (3, -1)):
+        with pytest.raises(UserError, match=f"not {settings[0]} and {settings[1]}"):
+            SplitGibbs(*settings, step)
+    with pytest.raises(UserError, match="n_proposals must be at least 1, not 0"):
+        MetropolisStep(0)

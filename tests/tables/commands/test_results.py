@@ -41,6 +41,8 @@ def test_a_run_that_is_not_there_or_not_finished_is_named(project, jumpbench):
 def test_a_table_is_tidy_rows(project, jumpbench):
     with pytest.raises(UserError, match="neither made nor recorded"):
         suite.load_table("toy/coins")
+    with pytest.raises(UserError, match="no table 'toy/coin'; did you mean 'toy/coins'"):
+        suite.load_table("toy/coin")
     arguments = ("table", "toy/coins", "rows=fair", "trainer.accelerator=cpu")
     jumpbench(*arguments, check=0)
     rows = suite.load_table("toy/coins", "small")

@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from jumpbench.errors import UserError
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.ops.categorical import sample_categorical
 from jumpbench.samplers.chain import Kernel
@@ -91,11 +92,16 @@ class MetropolisStep:
         from_previous: start at the previous z (Metropolis within Gibbs) and not at x, as the
             paper's code does. A start at x is right only once the chain has forgotten it.
         kernel: T of whose steps are made; by default proposals at single sites.
+
+    Raises:
+        UserError: T below one.
     """
 
     def __init__(
         self, n_proposals: int, from_previous: bool = False, kernel: Kernel | None = None
     ) -> None:
+        if n_proposals < 1:
+            raise UserError(f"n_proposals must be at least 1, not {n_proposals}")
         self.n_proposals, self.from_previous = n_proposals, from_previous
         self.kernel = kernel or SingleSiteMetropolis()
 

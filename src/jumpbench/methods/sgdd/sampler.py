@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import torch
 
+from jumpbench.errors import UserError
 from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihood_step import LikelihoodStep
 from jumpbench.methods.sgdd.likelihoods import Likelihood
@@ -35,6 +36,9 @@ class SplitGibbs:
         return_z: return z and not x; by default the one that was updated last.
         keep_path: also give x and z of every iteration, as the extra ``path`` (B, K, 2, D), x
             before z.
+
+    Raises:
+        UserError: fewer than one iteration, or than no reverse step.
     """
 
     def __init__(
@@ -48,6 +52,11 @@ class SplitGibbs:
         return_z: bool | None = None,
         keep_path: bool = False,
     ) -> None:
+        if n_iterations < 1 or prior_steps < 0:
+            raise UserError(
+                f"split Gibbs needs n_iterations >= 1 and prior_steps >= 0, not {n_iterations} and "
+                f"{prior_steps}"
+            )
         self.n_iterations, self.prior_steps = n_iterations, prior_steps
         self.likelihood_step = likelihood_step
         self.times, self.penalty = times, penalty

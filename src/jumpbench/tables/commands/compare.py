@@ -93,7 +93,7 @@ def compare(
     if judgement.kind == "alone":
         [longest] = seconds_of("reference", reference or f"{LONGER * max(budgets):g}")
         total += longest
-        text += f", and parallel tempering for {longest:g} s as their reference"
+        text += f", and parallel tempering for at least {longest:g} s as their reference"
     elif reference:
         raise UserError(f"reference={reference}: this law is enumerated and needs none")
     text += f": about {duration(total)}, and what trained samplers take to draw"

@@ -81,10 +81,11 @@ class Judgement:
             why = "the reference run failed, so there is no error"
             return replace(self, kind="alone", why=why, words=why)
         rhat, trips = metrics["rhat"], metrics["trips"]
+        spent = max(self.seconds, metrics["sample_seconds"] * metrics["n_samples"])
         words = (
-            f"reference: split R-hat {rhat:.4f}, {trips:.0f} round trips a ladder, least swap rate "
-            f"{metrics['swap_rate']:.2f}, own error about {metrics['halves_tv'] / 2:.3f} (half of "
-            "the distance between its halves)"
+            f"reference, {spent:.0f} s: split R-hat {rhat:.4f}, {trips:.0f} round trips a ladder, "
+            f"least swap rate {metrics['swap_rate']:.2f}, own error about "
+            f"{metrics['halves_tv'] / 2:.3f} (half of the distance between its halves)"
         )
         wrong = []
         if not rhat <= MOST_RHAT:
@@ -93,7 +94,6 @@ class Judgement:
             wrong.append(f"{trips:.0f} round trips a ladder are fewer than {FEWEST_TRIPS}")
         if not wrong:
             return replace(self, words=words)
-        spent = max(self.seconds, metrics["sample_seconds"] * metrics["n_samples"])
         why = (
             f"refused: no error against a reference that has not converged ({'; '.join(wrong)}): "
             f"give it longer, reference={math.ceil(4 * spent)}; no finished sampler runs again"

@@ -10,6 +10,7 @@ from jumpbench.errors import UserError
 from jumpbench.names import no_such
 from jumpbench.paths import outputs_root
 from jumpbench.tables.commands.recorded import read_content, recorded_file
+from jumpbench.tables.language.spec import load
 from jumpbench.tables.runs import CHECKPOINTS, CONFIG, LAST_CHECKPOINT, PROVENANCE
 from jumpbench.tables.runs.store import read_config, read_json, read_metrics
 
@@ -132,6 +133,7 @@ def table_content(table: str, scale: str) -> dict[str, Any]:
     own = outputs_root() / "tables" / table / scale / "table.json"
     path = next((p for p in (own, recorded_file(table, scale)) if p.is_file()), None)
     if path is None:
+        load(table)  # raises if there is no such table
         raise UserError(
             f"{table} at scale {scale} is neither made nor recorded; "
             f"make it with: jumpbench table {table} scale={scale}"
