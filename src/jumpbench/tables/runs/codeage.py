@@ -119,6 +119,7 @@ def _changed_since(
     return any(_has_changed(root, commit, name, then.get(name)) for name in suspects)
 
 
+@functools.cache
 def _has_changed(root: Path, commit: str, name: str, edited_then: str | None) -> bool:
     """Whether a file differs from its ``edited`` state then, or where it had none from the commit's
     in what it does."""
@@ -140,15 +141,26 @@ def _carried_over(root: Path, name: str, state: str | None) -> str | None:
     """The syntax of a file, None where there is none, taken over the commits that change it and no
     number, oldest first."""
     for commit in same_numbers(root):
-        before, after = (
-            None
-            if (text := git(root, "show", f"{at}:./{name}")) is None
-            else what_it_does(text, {})
-            for at in (f"{commit}^", commit)
-        )
-        if after is not None and before == state:
+        if name not in _changed_by(root, commit):
+            continue
+        after = _syntax(root, commit, name)
+        if after is not None and _syntax(root, f"{commit}^", name) == state:
             state = after
     return state
+
+
+@functools.cache
+def _changed_by(root: Path, commit: str) -> frozenset[str]:
+    """Files under ``src/`` that a commit adds, edits or removes."""
+    diff = ("diff", "--relative", "--no-renames", "--name-only")
+    return frozenset((git(root, *diff, f"{commit}^", commit, "--", "src") or "").splitlines())
+
+
+@functools.cache
+def _syntax(root: Path, commit: str, name: str) -> str | None:
+    """What a file of a commit does; None where it has no such file."""
+    text = git(root, "show", f"{commit}:./{name}")
+    return None if text is None else what_it_does(text, {})
 
 
 @functools.cache
