@@ -78,6 +78,7 @@ def forget():
         provenance.code_version,
         provenance.edited_code,
         codeage._changed_since,
+        codeage._has_changed,
         codeage._moved,
         same_numbers.entries,
     ):
