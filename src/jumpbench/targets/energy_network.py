@@ -65,6 +65,7 @@ class TaylorRatios(EnergyNetwork):
     """
 
     table_evaluations = 2
+    exact_ratios = False
 
     def __init__(self, energy: nn.Module, one_hot: Callable[[Tensor], Tensor] | None = None):
         super().__init__(energy)

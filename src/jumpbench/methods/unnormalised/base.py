@@ -13,6 +13,7 @@ from jumpbench.methods.common.base import Method
 from jumpbench.samplers.cost import metered
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.base import DiscreteTarget, check_target, random_states
+from jumpbench.targets.consistency import check_consistency
 
 Optimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 """Takes the parameters, such as a partial of an optimiser class."""
@@ -89,7 +90,9 @@ class TargetSampler(Method):
         raise UserError(f"{type(self).__name__} has no weights to start from; drop warm_start")
 
     def on_fit_start(self) -> None:
-        check_target(self.target, random_states(self.target, (64,), self.generator("check")))
+        states = random_states(self.target, (64,), self.generator("check"))
+        check_target(self.target, states)
+        check_consistency(self.target, states)
         fixed = random_states(self.target, (8,), torch.Generator().manual_seed(0))
         self.check_networks(fixed.to(self.device))
 

@@ -15,6 +15,7 @@ from jumpbench.samplers.draws import Draws
 from jumpbench.seeding import make_generator
 from jumpbench.stopwatch import Stopwatch
 from jumpbench.targets.base import DiscreteTarget, check_target, random_states
+from jumpbench.targets.consistency import check_consistency
 
 LEAST_KEPT = 4
 """Configurations of a chain that the diagnostics need."""
@@ -107,6 +108,7 @@ class Chains(TargetSampler):
         """Initial states (B, D) uint8."""
         x = random_states(self.target, (n_chains,), generator)
         check_target(self.target, x)
+        check_consistency(self.target, x)
         return x.to(torch.uint8)
 
     def draw(self, batch: Any, generator: torch.Generator) -> Draws:

@@ -22,6 +22,7 @@ from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
 from jumpbench.tables.planning.signatures import takes
 from jumpbench.targets.base import check_target, random_states
+from jumpbench.targets.consistency import check_consistency
 
 GENERAL, LATTICE = "leaderboard/coupled", "leaderboard/ising"
 WARM = "DASBS (warm start)"
@@ -83,6 +84,7 @@ def own_target(typed: Sequence[str]) -> Any:
     before = x.clone()
     try:
         check_target(target, x)
+        check_consistency(target, x)
         first, again, few = target.log_prob(x), target.log_prob(x), target.log_prob(x[:5])
         of_bytes = target.log_prob(x.to(torch.uint8))
     except UserError:
