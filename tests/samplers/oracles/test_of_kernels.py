@@ -78,6 +78,27 @@ class WrongAcceptance(Metropolis):
         return (new - old) / 2
 
 
+class Clamped(Metropolis):
+    """Right on mild laws alone."""
+
+    def log_ratio(self, new, old):
+        return (new - old).clamp(min=-4)
+
+
+class Twins(Metropolis):
+    """The second half of a batch moves with the numbers of the first."""
+
+    def __call__(self, target, x, steps, generator=None):
+        half = (len(x) + 1) // 2
+        seed = int(torch.randint(2**31, (), generator=generator))
+        parts = [
+            super(Twins, self).__call__(target, part, steps, torch.Generator().manual_seed(seed))
+            for part in (x[:half], x[half:])
+        ]
+        share = torch.cat([info.acceptance for _, info in parts])
+        return self.told(torch.cat([x for x, _ in parts]), parts[0][1]._replace(acceptance=share))
+
+
 class SeedIgnored(Metropolis):
     def random(self, generator):
         return None
@@ -136,12 +157,14 @@ class Raises(Metropolis):
     [
         (Metropolis, set()),
         (WrongAcceptance, {"stationarity"}),
+        (Clamped, {"stationarity"}),
+        (Twins, {"independence"}),
         (SeedIgnored, {"seeds", "global random numbers"}),
         (CostNotCounted, {"cost"}),
         (StaysWhereItIs, {"reaches", "seeds"}),
         (OtherType, {"states"}),
         (ForeignSymbols, {"stationarity", "reaches", "states"}),
-        (RaisesForMany, {"stationarity"}),
+        (RaisesForMany, {"stationarity", "independence"}),
         (InPlace, {"input"}),
         (OfNumPy, {"global random numbers"}),
         (StatesAlone, {"runs"}),

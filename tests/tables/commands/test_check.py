@@ -36,7 +36,7 @@ def folder(project, monkeypatch):
 def test_the_command_prints_a_line_for_each_oracle(folder, capsys):
     assert main(["check", "own_kernel.Mine"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 8 and all(line.startswith(("passed", "not app")) for line in lines)
+    assert len(lines) == 9 and all(line.startswith(("passed", "not app")) for line in lines)
     assert main(["check", "own_kernel.Mine", "told=0.5"]) == 1
     lines = capsys.readouterr().out.splitlines()
     (wrong,) = [line for line in lines if line.startswith("failed")]

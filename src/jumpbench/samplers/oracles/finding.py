@@ -66,10 +66,19 @@ def problems() -> list[SmallLaw]:
     return [SmallLaw(name, target, enumerate_law(target)) for name, target in named.items()]
 
 
-def defined(tried: Callable[[SmallLaw], object]) -> tuple[list[SmallLaw], list[Finding]]:
+def steep_problems() -> list[SmallLaw]:
+    """Laws with log-ratios up to about 15, where a clamped or scaled acceptance shows."""
+    named = {"steep 3^3 states": Tabular(3 * torch.randn((3,) * 3, generator=seeded(5))),
+             "a cold 3x3 torus": Ising(3, 1.2)}  # fmt: skip
+    return [SmallLaw(name, target, enumerate_law(target)) for name, target in named.items()]
+
+
+def defined(
+    tried: Callable[[SmallLaw], object], laws: Callable[[], list[SmallLaw]] = problems
+) -> tuple[list[SmallLaw], list[Finding]]:
     """The small laws on which a sampler runs at all; a finding if there are none."""
     good, why = [], ""
-    for problem in problems():
+    for problem in laws():
         try:
             tried(problem)
         except Exception as error:  # whatever a sampler raises that is not defined there

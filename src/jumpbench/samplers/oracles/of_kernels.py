@@ -15,6 +15,7 @@ from jumpbench.samplers.oracles.finding import (
     normal_of_chi_squared,
     seeded,
     seeds,
+    steep_problems,
     words_of,
     worst,
 )
@@ -31,20 +32,25 @@ def of_kernel(kernel: Kernel) -> list[Finding]:
     """Findings of all oracles, on those of the small laws that the kernel is defined for.
 
     - ``stationarity``: independent chains that start at exact draws are exact draws after one and
-      after five steps; their counts by a chi-squared test;
+      after five steps, of steep laws too; their counts by a chi-squared test;
+    - ``independence``: chains of one batch that start at one state agree as often as chance says;
     - ``reaches``: chains that all start at one state come to states that hold most of the law;
     - ``seeds``, ``global random numbers``; ``input``: the states given are left as they are;
     - ``states``: shape, type and symbols of what is returned, and the acceptance;
     - ``device``: the same on a GPU, where there is one;
     - ``cost``: the energy evaluations reported are those made, of a target that counts them.
     """
-    good, failed = defined(
-        lambda p: _is_move(kernel(p.target, random_states(p.target, (2,), seeded(0)), 1, seeded(0)))
-    )
+
+    def tried(p: SmallLaw) -> None:
+        _is_move(kernel(p.target, random_states(p.target, (2,), seeded(0)), 1, seeded(0)))
+
+    good, failed = defined(tried)
+    steep, _ = defined(tried, steep_problems)
     if failed:
         return failed
     return [
-        *guarded("stationarity", lambda: _stationarity(kernel, good)),
+        *guarded("stationarity", lambda: _stationarity(kernel, [*good, *steep])),
+        *guarded("independence", lambda: _independence(kernel, good[0])),
         *guarded("reaches", lambda: _reaches(kernel, good)),
         *guarded("seeds", lambda: seeds(lambda seed: _moved(kernel, good[0], seed))),
         *guarded("input", lambda: _input(kernel, good[0])),
@@ -79,6 +85,21 @@ def _stationarity(kernel: Kernel, good: list[SmallLaw]) -> Finding:
             place = f"{problem.name}, {steps} step{'s' * (steps > 1)}"
             z.append((place, max(normal_of_chi_squared(chi, int(seen.sum()) - 1), 0.0)))
     return worst("stationarity", LIMIT, z, f"{CHAINS} exact draws stay exact")
+
+
+def _independence(kernel: Kernel, problem: SmallLaw) -> Finding:
+    x = problem.law.states[:1].long().repeat(CHAINS, 1)
+    x, _ = kernel(problem.target, x, 8, seeded(4))
+    powers = problem.target.n_states ** torch.arange(problem.target.length)
+    state = (x.long() * powers).sum(-1)
+    by_chance = float((torch.bincount(state).double() / CHAINS).square().sum())
+    spread = max(by_chance * (1 - by_chance) / CHAINS, 1e-12) ** 0.5
+    pairs = {"neighbours": 1, "halves of a batch": CHAINS // 2}
+    z = [
+        (name, (float((state == state.roll(shift)).double().mean()) - by_chance) / spread)
+        for name, shift in pairs.items()
+    ]
+    return worst("independence", LIMIT, z, f"{CHAINS} chains of one start do not follow each other")
 
 
 def _reaches(kernel: Kernel, good: list[SmallLaw]) -> Finding:
