@@ -26,6 +26,7 @@ from jumpbench.samplers.mcmc.locally_balanced import LocallyBalanced
 from jumpbench.samplers.mcmc.metropolis import MultiSiteMetropolis, SingleSiteMetropolis
 from jumpbench.samplers.mcmc.other_symbol import OtherSymbolMetropolis
 from jumpbench.targets.base import check_target, random_states
+from jumpbench.targets.consistency import check_consistency
 from jumpbench.targets.counted import Counted
 from jumpbench.targets.energy_network import EnergyNetwork
 from jumpbench.targets.ising import Ising
@@ -117,6 +118,9 @@ def test_training_of_leaps_counts_roll_outs_moves_and_losses(law, tmp_path):
     )  # fmt: skip
     check_target(law, start(law))
     checked = law.asked / CHAINS * 64  # of 64 states when training begins
+    law.asked = 0
+    check_consistency(law, start(law))
+    checked += law.asked
     law.asked = 0
     quiet_trainer(3, tmp_path).fit(method, Numbers())
     rollout = CHAINS * 6 * (TABLE + 5 + 1)

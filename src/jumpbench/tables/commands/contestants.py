@@ -84,7 +84,6 @@ def own_target(typed: Sequence[str]) -> Any:
     before = x.clone()
     try:
         check_target(target, x)
-        check_consistency(target, x)
         first, again, few = target.log_prob(x), target.log_prob(x), target.log_prob(x[:5])
         of_bytes = target.log_prob(x.to(torch.uint8))
     except UserError:
@@ -104,6 +103,7 @@ def own_target(typed: Sequence[str]) -> Any:
     }
     for words in (words for words, is_so in wrong.items() if is_so):
         raise UserError(f"{name}.log_prob {words}")
+    check_consistency(target, x)
     return target
 
 
