@@ -133,7 +133,7 @@ def test_a_sampler_of_ones_own_is_a_row_and_its_run_comes_back(folder, monkeypat
     assert of["Best of 8", "prior_hellinger"] > 0.1
     assert len([r for r in rows if r["value"] is not None]) == 8  # two rows of four metrics
     (back,) = example("load_run")
-    back = back.replace('"sgdd/table2", "small"', '"mine/table2", "smoke"')
+    back = back.replace('"sgdd/table2", "smoke"', '"mine/table2", "smoke"')
     scope = {}
     exec(compile(back, "docs/results-in-python.md", "exec"), scope)
     assert scope["run"].metrics["hellinger"] == of["SGDD", "hellinger"]

@@ -95,6 +95,7 @@ WAITS_FOR = {
     "samplers/draws.py: narrow": "after the last step",
     "targets/base.py: check_states": "before the first step",
     "targets/base.py: check_target": "before the first step",
+    "targets/consistency.py: check_consistency": "before the first step",
     "targets/graphs.py: GraphLaw.table_evaluations": "once a law",
 }
 """Who asks a GPU for a value in trainings and draws, and when; all else runs ahead of it."""

@@ -44,7 +44,8 @@ def check_flux(network: nn.Module, x: Tensor, n_states: int) -> None:
     neighbour[row, site] = other
     there = _scores(network, x, n_states)[row, site, other]
     back = _scores(network, neighbour, n_states)[row, site, symbol]
-    if bool((there + back).abs().max() > TOLERANCE * torch.maximum(there.abs(), back.abs()).max()):
+    largest = torch.maximum(there.abs(), back.abs()).max()
+    if ((there + back).abs() > TOLERANCE * largest).any():
         raise UserError(
             f"network {type(network).__name__} is not locally equivariant: F(x)[i, n] must be "
             "-F(y)[i, x_i] for y = x with symbol n at site i, or weights and log Z are wrong; "

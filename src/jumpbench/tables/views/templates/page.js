@@ -161,7 +161,7 @@ function plot(article) {  // once: numbers over columns that count upwards, and 
     if (bars && !("bars" in place.dataset)) return;
     const lines = [...table.tBodies[0].rows].map(row => ({row: row.cells[0].textContent.trim(), points: [...row.cells].slice(1)
       .map((cell, i) => [i, measured(cell) ?? NaN, names[i], parseFloat(cell.querySelector("small")?.textContent.replace("paper", "")),
-        parseFloat(cell.querySelector(".n").textContent.split("±")[1])]).filter(p => isFinite(p[1]))})).filter(l => l.points.length > !bars);
+        parseFloat(cell.querySelector(".n")?.textContent.split("±")[1])]).filter(p => isFinite(p[1]))})).filter(l => l.points.length > !bars);
     if (lines.length) chart(place, lines, "column", block.querySelector("h3").textContent, bars);
   });
   content(article).races.forEach(race => chart(article.querySelector(".plots"), race.lines, race.x, race.name, false, race));
