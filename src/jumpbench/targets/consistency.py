@@ -17,10 +17,10 @@ STATES = 4
 def check_consistency(target: DiscreteTarget, x: Tensor) -> None:
     """Compares log-ratios, and ``pair`` and ``field`` of a lattice, with differences of log_prob.
 
-    Not those of a target with ``exact_ratios = False``, nor of several laws at once, one a state.
+    A target with ``exact_ratios = False`` is left out, and so are several laws, one for each state.
 
     Args:
-        target: of which :func:`~jumpbench.targets.base.check_target` has nothing to say.
+        target: one that :func:`~jumpbench.targets.base.check_target` accepts.
         x: (B, D) states, of which the first four are asked.
 
     Raises:

@@ -38,7 +38,7 @@ class SplitGibbs:
             before z.
 
     Raises:
-        UserError: fewer than one iteration, or than no reverse step.
+        UserError: no iteration, or a negative number of reverse steps.
     """
 
     def __init__(
