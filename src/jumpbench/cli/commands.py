@@ -81,6 +81,7 @@ COMMANDS = {
         {
             "--serve": "serve the page on this machine; it follows running tables",
             "--record": "record a whole table from the runs there are (same scale= and seeds=)",
+            "--unchanged": "compare a record's code with today's: does it give the same numbers?",
             "--readme": "renew RESULTS.md and the README files from recorded results",
         },
         _MAKES_NONE,

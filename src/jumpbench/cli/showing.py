@@ -80,8 +80,13 @@ def report(call: Call) -> int:
 
         for table in arguments.tables(call):
             print(f"recorded: {record(table, arguments.selection(call))}")
+    elif "--unchanged" in flags:
+        from jumpbench.tables.commands.unchanged import unchanged
+
+        for table in arguments.tables(call):
+            print(unchanged(table, arguments.selection(call)), flush=True)
     elif call.names or call.overrides or set(call.keys) - {"port"}:
-        raise UserError("report takes a table and its keys with --record only")
+        raise UserError("report takes a table and its keys with --record or --unchanged only")
     if "--readme" in flags:
         from jumpbench.tables.commands.report import readmes
 

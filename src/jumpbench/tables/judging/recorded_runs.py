@@ -104,8 +104,11 @@ class RecordedRuns:
         return [*known, whole]
 
     def is_outdated(self, run: Run, origin: Mapping[str, Any]) -> bool:
-        """Whether a run is older than its code; what the record says if its commit is not here."""
-        commits = [origin["commit"]] if origin.get("commit") else _commits(origin["made_by"])
+        """Whether a run is older than its code; what the record says if its commit is not here.
+
+        Its code is that of ``same_at``, a commit that was found to give the same numbers, if any.
+        """
+        commits = [origin["same_at"]] if origin.get("same_at") else commits_of(origin)
         edited = origin.get("edited") or {}
         if any(is_outdated(run.config, {"commit": c, "edited": edited}) for c in commits):
             return True
@@ -128,5 +131,9 @@ def _seeds(cells: Iterable[Cell]) -> dict[tuple[str, str], int]:
     return counts
 
 
-def _commits(versions: Iterable[str]) -> list[str]:
-    return [m[1] for v in versions if (m := re.match("commit ([0-9a-f]{7,64})", v))]
+def commits_of(origin: Mapping[str, Any]) -> list[str]:
+    """The commits that made the runs of an entry of :meth:`RecordedRuns.origins`."""
+    if origin.get("commit"):
+        return [origin["commit"]]
+    found = (re.match("commit ([0-9a-f]{7,64})", version) for version in origin["made_by"])
+    return [match[1] for match in found if match]
