@@ -45,7 +45,7 @@ def told(then, now):
 
 def test_equal_numbers_make_a_record_as_young_as_the_commit(record):
     said = unchanged("toy/coins", SMALL, told(0.1, 0.1))
-    assert "are the same" in said
+    assert "the same 1 numbers" in said
     provenance = json.loads(record.read_text())["provenance"]
     assert provenance["outdated_runs"] == []
     assert {origin["same_at"] for origin in provenance["origins"]} == {NOW}
@@ -63,6 +63,15 @@ def test_a_number_that_differs_is_named_and_the_record_left_alone(record):
             lambda table, commit, folder: {("fair", "c", "mean", 0): 1.0} if commit == NOW else {},
         )  # fmt: skip
     assert record.read_text() == before
+
+
+def test_numbers_that_differ_from_run_to_run_are_left_out(record):
+    seconds = iter(range(99))
+
+    def smoke(table, commit, folder):
+        return {("fair", "c", "mean", 0): 0.5, ("fair", "c", "seconds", 0): next(seconds)}
+
+    assert "same 1 numbers" in unchanged("toy/coins", SMALL, smoke)
 
 
 def test_classes_that_smoke_runs_leave_out_are_named(record, monkeypatch):
