@@ -81,6 +81,19 @@ def test_classes_that_smoke_runs_leave_out_are_named(record, monkeypatch):
         unchanged("toy/coins", SMALL, told(0.1, 0.1))
 
 
+def test_overrides_shorten_the_scale_of_the_record_itself(record):
+    asked = []
+
+    def short(words, commit, folder):
+        asked.append(words)
+        return {("fair", "c", "mean", 0): 0.5}
+
+    unchanged("toy/coins", Selection("small", overrides=("name=other",)), short)
+    assert {tuple(words) for words in asked} == {
+        ("toy/coins", "scale=small", "seeds=1", "name=other")
+    }
+
+
 def test_code_that_nobody_has_is_not_compared(record, monkeypatch):
     monkeypatch.setattr(module, "is_here", lambda commit: False)
     with pytest.raises(UserError, match="not in this checkout"):
@@ -94,7 +107,8 @@ def test_smoke_runs_of_a_commit_are_those_of_its_code(tmp_path):
     root = checkout()
     if root is None or (head := git(root, "rev-parse", "HEAD")) is None:
         pytest.skip("no checkout with commits")
-    found = module._smoke("symmetric_diffusers/figure2a", head, tmp_path)
+    words = ["symmetric_diffusers/figure2a", "scale=smoke"]
+    found = module._made(words, head, tmp_path / "a")
     assert found and {metric for _, _, metric, _ in found} == {"tv"}
-    assert found == module._smoke("symmetric_diffusers/figure2a", head, tmp_path)
+    assert found == module._made(words, head, tmp_path / "b")
     assert str(tmp_path) not in git(root, "worktree", "list")

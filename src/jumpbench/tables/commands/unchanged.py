@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,20 @@ _OWN = ("JUMPBENCH_CONF", "JUMPBENCH_REPRODUCE", "JUMPBENCH_MODELS", "PYTHONPATH
 
 
 def unchanged(
-    table_id: str, selection: Selection, smoke: Callable[[str, str, Path], Numbers] | None = None
+    table_id: str,
+    selection: Selection,
+    smoke: Callable[[Sequence[str], str, Path], Numbers] | None = None,
 ) -> str:
     """Compare the table at smoke scale, as it is now and as it was when its record was made.
+
+    With overrides, which shorten its runs, the record's own scale takes the place of smoke scale.
 
     Runs of the record that are older than their code are no longer called so where both give the
     same numbers, bit for bit; the record then names the commit that was compared (``same_at``).
 
     Args:
-        smoke: numbers of a table by the code of a commit, in a folder; by default those of its
-            smoke runs, made in a checkout there.
+        smoke: numbers by the code of a commit, in a folder, of ``jumpbench table`` with these
+            words; by default of runs that are made in a checkout there.
 
     Returns:
         What was found, in a sentence.
@@ -65,13 +69,17 @@ def unchanged(
         return f"{table_id} at scale {selection.scale}: no run is older than its code"
     same = {run.id for theirs in older.values() for run in theirs}
     rows = {cell.row.name for cell in grid if same & {run.id for run in cell.runs}}
-    smallest = [cell for cell in build(table, Selection("smoke")) if cell.row.name in rows]
+    short = Selection("smoke")
+    if selection.overrides:
+        short = Selection(selection.scale, "1", overrides=selection.overrides)
+    words = [table_id, *short.words()]
+    smallest = [cell for cell in build(table, short) if cell.row.name in rows]
     for theirs in older.values():
         _need_same_parts(theirs, unique_runs(smallest))
 
     def measure(commit: str) -> Numbers:
         with tempfile.TemporaryDirectory() as folder:
-            made = (smoke or _smoke)(table_id, commit, Path(folder))
+            made = (smoke or _made)(words, commit, Path(folder))
         return {place: value for place, value in made.items() if place[0] in rows}
 
     commits = {commit for k in older for commit in _commits(origins[k])}
@@ -91,7 +99,7 @@ def unchanged(
     left = [name for name in said if name not in same]
     content["provenance"] |= {"origins": origins, "outdated_runs": left}
     write_record(table_id, selection.scale, content)
-    return f"{table_id} at scale {selection.scale}: smoke runs give the same {len(now)} numbers"
+    return f"{table_id} at scale {selection.scale}: short runs give the same {len(now)} numbers"
 
 
 def _need_same_parts(theirs: Iterable[Run], smallest: Iterable[Run]) -> None:
@@ -102,7 +110,10 @@ def _need_same_parts(theirs: Iterable[Run], smallest: Iterable[Run]) -> None:
         return {name for part in chosen for name in targets(part)}
 
     if left := sorted(parts(theirs) - parts(smallest)):
-        raise UserError(f"the smoke scale has no run of {left[0]}; make the runs again")
+        raise UserError(
+            f"the smoke scale has no run of {left[0]}; give overrides that "
+            "shorten the runs of the record's own scale, or make them again"
+        )
 
 
 def _commits(origin: Mapping[str, Any]) -> list[str]:
@@ -125,26 +136,27 @@ def _compare(then: Numbers, now: Numbers, commit: str) -> None:
             )
 
 
-def _smoke(table_id: str, commit: str, folder: Path) -> Numbers:
-    """Numbers of the table's smoke runs by the code of a commit, on one thread of the processor."""
+def _made(words: Sequence[str], commit: str, folder: Path) -> Numbers:
+    """Numbers of a table by the code of a commit, on one thread of the processor."""
     root = suite_root()
     tree, outputs = folder / f"tree-{commit}", folder / f"outputs-{commit}"
-    if not tree.is_dir() and git(root, "worktree", "add", "--detach", str(tree), commit) is None:
+    if git(root, "worktree", "add", "--detach", str(tree), commit) is None:
         raise UserError(f"git cannot check {commit[:10]} out beside the suite")
     own = {key: value for key, value in os.environ.items() if key not in _OWN}
     own |= {"PYTHONPATH": str(tree / "src"), "JUMPBENCH_OUTPUTS": str(outputs),
             "OMP_NUM_THREADS": "1"}  # fmt: skip
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "jumpbench", "table", table_id, "scale=smoke"],
+            [sys.executable, "-m", "jumpbench", "table", *words],
             cwd=tree, env=own, capture_output=True, text=True, errors="replace",
         )  # fmt: skip
     finally:
         git(root, "worktree", "remove", "--force", str(tree))
     if done.returncode:
         last = one_line((done.stderr.strip() or "no message").splitlines()[-1])
-        raise UserError(f"smoke runs of {commit[:10]} failed: {last[:300]}")
-    content = read_json(outputs / "tables" / table_id / "smoke" / "table.json", "run it again")
+        raise UserError(f"its runs at {commit[:10]} failed: {last[:300]}")
+    made = sorted((outputs / "tables" / words[0]).glob("*/table.json"))
+    content = read_json(made[0], "run it again") if made else {"cells": []}
     return {
         (cell["row"], cell["column"], cell["metric"], value["seed"]): value["value"]
         for cell in content["cells"] for value in cell["values"]
