@@ -8,9 +8,14 @@ from jumpbench.data.batches import batch_number, count_batches, numbered_loader
 from jumpbench.errors import UserError
 
 
-def numbers(count, rank, world):
-    trainer = SimpleNamespace(global_rank=rank, world_size=world, limit_test_batches=1.0)
+def a_trainer(count, rank=0, world=1, limit=1.0):
+    trainer = SimpleNamespace(global_rank=rank, world_size=world, limit_test_batches=limit)
     trainer.test_dataloaders = numbered_loader(lambda i: 10 * i, count, trainer)
+    return trainer
+
+
+def numbers(count, rank, world):
+    trainer = a_trainer(count, rank, world)
     assert count_batches(trainer) == count
     batches = list(trainer.test_dataloaders)
     assert batches == [10 * batch_number(trainer, index) for index in range(len(batches))]
@@ -26,6 +31,21 @@ def test_the_processes_share_the_numbers(count, world):
 def test_more_processes_than_batches_repeat_some():
     shares = [numbers(2, rank, 5) for rank in range(5)]
     assert shares == [[0], [1], [0], [1], [0]]
+
+
+@pytest.mark.parametrize(
+    ("world", "limit", "tested"),
+    [(1, 1, 1), (1, 1.0, 7), (1, 0.5, 3), (1, 9, 7), (2, 1, 2), (2, 3, 6), (2, 0.8, 5)],
+)
+def test_a_limit_counts_batches_of_each_process_or_takes_a_part(world, limit, tested):
+    drawn = set()
+    for rank in range(world):
+        trainer = a_trainer(7, rank, world, limit)
+        assert count_batches(trainer) == tested
+        share = len(trainer.test_dataloaders)
+        first = int(share * limit) if isinstance(limit, float) else min(share, limit)
+        drawn |= {batch_number(trainer, index) for index in range(first)}
+    assert drawn == set(range(tested))
 
 
 def test_without_a_trainer_all_batches_come():

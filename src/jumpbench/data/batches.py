@@ -70,15 +70,20 @@ def count_batches(trainer: Trainer) -> int:
     """
     sampler = getattr(trainer.test_dataloaders, "sampler", None)
     if isinstance(sampler, Share):
-        count = len(sampler.dataset)
-        limit = trainer.limit_test_batches
-        return count if limit == 1.0 else min(count, int(trainer.num_test_batches[0]))
+        count, world = len(sampler.dataset), sampler.num_replicas
+        shares = (len(range(rank, count, world)) for rank in range(world))
+        return sum(_limited(share, trainer.limit_test_batches) for share in shares)
     if trainer.world_size > 1:
         raise UserError(
             "on several devices the test loader must be one of "
             "jumpbench.data.batches.numbered_loader, so that no batch is drawn twice"
         )
     return int(trainer.num_test_batches[0])
+
+
+def _limited(share: int, limit: int | float) -> int:
+    """Batches that Lightning takes of a process's share: so many, or such a part (1.0 is all)."""
+    return int(share * limit) if isinstance(limit, float) else min(share, limit)
 
 
 def batch_number(trainer: Trainer, batch_index: int) -> int:
