@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from lightning import LightningModule, Trainer
 
 from jumpbench.data.batches import batch_number, count_batches, numbered_loader
 from jumpbench.errors import UserError
@@ -46,6 +47,22 @@ def test_a_limit_counts_batches_of_each_process_or_takes_a_part(world, limit, te
         first = int(share * limit) if isinstance(limit, float) else min(share, limit)
         drawn |= {batch_number(trainer, index) for index in range(first)}
     assert drawn == set(range(tested))
+
+
+@pytest.mark.parametrize("limit", [1, 3, 1.0, 0.5])
+def test_as_many_are_counted_as_lightning_tests(limit):
+    class Counting(LightningModule):
+        tested, told = 0, None
+
+        def test_step(self, batch, index):
+            self.tested += 1
+            self.told = count_batches(self.trainer)
+
+    module = Counting()
+    quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False}
+    trainer = Trainer(accelerator="cpu", limit_test_batches=limit, **quiet)
+    trainer.test(module, numbered_loader(lambda i: i, 7, trainer), verbose=False)
+    assert module.tested == module.told
 
 
 def test_without_a_trainer_all_batches_come():

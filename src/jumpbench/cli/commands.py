@@ -77,7 +77,7 @@ COMMANDS = {
     "experiments": Command(showing.experiments, "what run and sweep take"),
     "report": Command(
         showing.report, "one web page of all tables, made here and recorded", "[SLUG/TABLE]",
-        (*_SELECTED, "port"), "refused: a table changed by overrides is not recorded",
+        (*_SELECTED, "port"), "--unchanged: what shortens the runs; --record refuses them",
         {
             "--serve": "serve the page on this machine; it follows running tables",
             "--record": "record a whole table from the runs there are (same scale= and seeds=)",

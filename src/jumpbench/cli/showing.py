@@ -75,6 +75,8 @@ def report(call: Call) -> int:
     flags = call.flags
     if "--serve" in flags and len(flags) > 1:
         raise UserError("--serve stands alone")
+    if {"--record", "--unchanged"} <= set(flags):
+        raise UserError("give --record or --unchanged, not both")
     if "--record" in flags:
         from jumpbench.tables.commands.recording import record
 

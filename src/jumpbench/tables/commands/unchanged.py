@@ -20,90 +20,120 @@ from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.runs.codeage import edited, git, is_here, targets
 from jumpbench.tables.runs.store import read_json
 
-Numbers = dict[tuple[str, str, str, int], float]
+Place = tuple[str, str, str, int]  # row, column, metric, seed
+Numbers = dict[Place, float]
 _OWN = ("JUMPBENCH_CONF", "JUMPBENCH_REPRODUCE", "JUMPBENCH_MODELS", "PYTHONPATH")
 
 
 def unchanged(
     table_id: str,
     selection: Selection,
-    smoke: Callable[[Sequence[str], str, Path], Numbers] | None = None,
+    measure: Callable[[Sequence[str], str], Numbers] | None = None,
 ) -> str:
-    """Compare the table at smoke scale, as it is now and as it was when its record was made.
+    """Compare the smoke runs of a table by today's code and by that of its record.
 
     With overrides, which shorten its runs, the record's own scale takes the place of smoke scale.
-
     Runs of the record that are older than their code are no longer called so where both give the
     same numbers, bit for bit; the record then names the commit that was compared (``same_at``).
 
     Args:
-        smoke: numbers by the code of a commit, in a folder, of ``jumpbench table`` with these
-            words; by default of runs that are made in a checkout there.
+        measure: numbers of ``jumpbench table`` with these words by the code of a commit; by default
+            of runs that are made in a temporary checkout.
 
     Returns:
         What was found, in a sentence.
 
     Raises:
-        UserError: a number differs, the smoke scale leaves out code that the record's runs use, or
-            code of the record is not here or was not committed.
+        UserError: a number differs or there is none, the short runs leave out a class that the
+            record's runs use, the code of the record is not here or was not committed, or a part
+            of a table is asked for.
     """
+    head = _head()
+    if selection.rows or selection.columns or selection.seeds:
+        raise UserError("a record is compared whole; leave out rows=, columns= and seeds=")
+    scale, known = selection.scale, recorded_runs(table_id, selection.scale)
+    if known is None:
+        raise UserError(f"{table_id} has no record at scale {scale}")
+    table, content = load(table_id), read_record(table_id, scale)
+    seeds = f"{known.seeds}".replace(" ", "") if known.seeds else None
+    grid = build(table, Selection(scale, seeds))
+    runs = {run.id: run for run in unique_runs(grid) if run.id in known.runs}
+    origins = known.origins(list(runs.values()))
+    aged = [[i for i in o["runs"] if known.is_outdated(runs[i], o)] for o in origins]
+    older = {name for names in aged for name in names}
+    if not older:
+        return f"{table_id} at scale {scale}: no run is older than its code"
+    commits = {c for o, names in zip(origins, aged, strict=True) if names for c in _commits(o)}
+    rows = {cell.row.name for cell in grid if older & {run.id for run in cell.runs}}
+    short = Selection("smoke")
+    if selection.overrides:
+        short = Selection(scale, "1", overrides=selection.overrides)
+    smallest = [cell for cell in build(table, short) if cell.row.name in rows]
+    _need_same_parts([runs[name] for name in older], unique_runs(smallest))
+
+    def numbers(commit: str) -> Numbers:
+        made = (measure or _made)([table_id, *short.words()], commit)
+        return {place: value for place, value in made.items() if place[0] in rows}
+
+    count = _compare_all({commit: numbers(commit) for commit in sorted(commits)}, numbers, head)
+    said = content["provenance"].get("outdated_runs") or ()
+    content["provenance"] |= {
+        "outdated_runs": [name for name in said if name not in older],
+        "origins": [
+            {**origin, "same_at": head} if names else origin
+            for origin, names in zip(origins, aged, strict=True)
+        ],
+    }
+    write_record(table_id, scale, content)
+    return f"{table_id} at scale {scale}: short runs give the same numbers ({count} compared)"
+
+
+def _head() -> str:
+    """The commit of the checkout, whose source must be committed."""
     root = checkout()
     head = git(root, "rev-parse", "HEAD") if root else None
     if root is None or head is None:
         raise UserError("commits are compared in a checkout of the suite")
     if new := edited(root):
         raise UserError(f"{min(new)} differs from the commit; commit it before code is compared")
-    known = recorded_runs(table_id, selection.scale)
-    if known is None:
-        raise UserError(f"{table_id} has no record at scale {selection.scale}")
-    table, content = load(table_id), read_record(table_id, selection.scale)
-    seeds = f"{known.seeds}".replace(" ", "") if known.seeds else None
-    grid = build(table, Selection(selection.scale, seeds))
-    runs = {run.id: run for run in unique_runs(grid)}
-    origins = known.origins([run for run in runs.values() if run.id in known.runs])
-    older = {
-        k: theirs for k, origin in enumerate(origins)
-        if (theirs := [runs[i] for i in origin["runs"] if known.is_outdated(runs[i], origin)])
-    }  # fmt: skip
-    if not older:
-        return f"{table_id} at scale {selection.scale}: no run is older than its code"
-    same = {run.id for theirs in older.values() for run in theirs}
-    rows = {cell.row.name for cell in grid if same & {run.id for run in cell.runs}}
-    short = Selection("smoke")
-    if selection.overrides:
-        short = Selection(selection.scale, "1", overrides=selection.overrides)
-    words = [table_id, *short.words()]
-    smallest = [cell for cell in build(table, short) if cell.row.name in rows]
-    for theirs in older.values():
-        _need_same_parts(theirs, unique_runs(smallest))
+    return head
 
-    def measure(commit: str) -> Numbers:
-        with tempfile.TemporaryDirectory() as folder:
-            made = (smoke or _made)(words, commit, Path(folder))
-        return {place: value for place, value in made.items() if place[0] in rows}
 
-    commits = {commit for k in older for commit in _commits(origins[k])}
-    now = measure(head)
-    then = {commit: measure(commit) for commit in sorted(commits)}
-    if any(numbers != now for numbers in then.values()):
-        again = measure(head)  # seconds differ from run to run, and say nothing
+def _compare_all(then: dict[str, Numbers], numbers: Callable[[str], Numbers], head: str) -> int:
+    """How many numbers of earlier commits and of ``head`` are equal, if all are.
+
+    Where some are not, ``head`` is measured again: what differs between its own two runs, as
+    seconds do, is left out.
+    """
+    now = numbers(head)
+    if any(_first_other(each, now) for each in then.values()):
+        again = numbers(head)
         moving = {place for place in now if repr(now[place]) != repr(again.get(place))}
-        for numbers in (now, *then.values()):
-            for place in moving & numbers.keys():
-                del numbers[place]
-    for commit, numbers in then.items():
-        _compare(numbers, now, commit[:10])
-    for k in older:
-        origins[k] = {**origins[k], "same_at": head}
-    said = content["provenance"].get("outdated_runs") or ()
-    left = [name for name in said if name not in same]
-    content["provenance"] |= {"origins": origins, "outdated_runs": left}
-    write_record(table_id, selection.scale, content)
-    return f"{table_id} at scale {selection.scale}: short runs give the same {len(now)} numbers"
+        now = {place: value for place, value in now.items() if place not in moving}
+        then = {
+            commit: {place: value for place, value in each.items() if place not in moving}
+            for commit, each in then.items()
+        }
+    for commit, each in then.items():
+        if other := _first_other(each, now):
+            row, column, metric, seed = other
+            raise UserError(
+                f"{row}, {column}, {metric}, seed {seed}: {each.get(other, 'no number')} at "
+                f"{commit[:10]}, {now.get(other, 'no number')} now; make the runs again"
+            )
+    if not now:
+        raise UserError("the short runs give no number that could be compared")
+    return len(now)
+
+
+def _first_other(then: Numbers, now: Numbers) -> Place | None:
+    """The first place at which one has another number, or none."""
+    places = sorted(then.keys() | now.keys())
+    return next((p for p in places if repr(then.get(p)) != repr(now.get(p))), None)
 
 
 def _need_same_parts(theirs: Iterable[Run], smallest: Iterable[Run]) -> None:
-    """Smoke runs use every class of the data, the method and the evaluation of the others."""
+    """Short runs must use every class of the data, the method and the evaluation of the others."""
 
     def parts(runs: Iterable[Run]) -> set[str]:
         chosen = (run.config.get(k) for run in runs for k in ("data", "method", "evaluation"))
@@ -111,12 +141,13 @@ def _need_same_parts(theirs: Iterable[Run], smallest: Iterable[Run]) -> None:
 
     if left := sorted(parts(theirs) - parts(smallest)):
         raise UserError(
-            f"the smoke scale has no run of {left[0]}; give overrides that "
-            "shorten the runs of the record's own scale, or make them again"
+            f"no short run uses {left[0]}; give overrides that shorten the runs of the record's "
+            "own scale, or make them again"
         )
 
 
 def _commits(origin: Mapping[str, Any]) -> list[str]:
+    """The commits that made the runs of an origin, all of which must be here."""
     commits = commits_of(origin)
     if origin.get("edited") or not commits or not all(map(is_here, commits)):
         raise UserError(
@@ -126,37 +157,28 @@ def _commits(origin: Mapping[str, Any]) -> list[str]:
     return commits
 
 
-def _compare(then: Numbers, now: Numbers, commit: str) -> None:
-    for place in sorted(then.keys() | now.keys()):
-        if place not in then or place not in now or repr(then[place]) != repr(now[place]):
-            row, column, metric, seed = place
-            raise UserError(
-                f"{row}, {column}, {metric}, seed {seed}: {then.get(place, 'no number')} at "
-                f"{commit}, {now.get(place, 'no number')} now; make the runs again"
-            )
-
-
-def _made(words: Sequence[str], commit: str, folder: Path) -> Numbers:
+def _made(words: Sequence[str], commit: str) -> Numbers:
     """Numbers of a table by the code of a commit, on one thread of the processor."""
     root = suite_root()
-    tree, outputs = folder / f"tree-{commit}", folder / f"outputs-{commit}"
-    if git(root, "worktree", "add", "--detach", str(tree), commit) is None:
-        raise UserError(f"git cannot check {commit[:10]} out beside the suite")
     own = {key: value for key, value in os.environ.items() if key not in _OWN}
-    own |= {"PYTHONPATH": str(tree / "src"), "JUMPBENCH_OUTPUTS": str(outputs),
-            "OMP_NUM_THREADS": "1"}  # fmt: skip
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "jumpbench", "table", *words],
-            cwd=tree, env=own, capture_output=True, text=True, errors="replace",
-        )  # fmt: skip
-    finally:
-        git(root, "worktree", "remove", "--force", str(tree))
-    if done.returncode:
-        last = one_line((done.stderr.strip() or "no message").splitlines()[-1])
-        raise UserError(f"its runs at {commit[:10]} failed: {last[:300]}")
-    made = sorted((outputs / "tables" / words[0]).glob("*/table.json"))
-    content = read_json(made[0], "run it again") if made else {"cells": []}
+    with tempfile.TemporaryDirectory() as folder:
+        tree, outputs = Path(folder, "tree"), Path(folder, "outputs")
+        if git(root, "worktree", "add", "--detach", str(tree), commit) is None:
+            raise UserError(f"git cannot check {commit[:10]} out beside the suite")
+        own |= {"PYTHONPATH": str(tree / "src"), "JUMPBENCH_OUTPUTS": str(outputs),
+                "OMP_NUM_THREADS": "1"}  # fmt: skip
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "jumpbench", "table", *words],
+                cwd=tree, env=own, capture_output=True, text=True, errors="replace",
+            )  # fmt: skip
+        finally:
+            git(root, "worktree", "remove", "--force", str(tree))
+        if done.returncode:
+            last = one_line((done.stderr.strip() or "no message").splitlines()[-1])
+            raise UserError(f"its runs at {commit[:10]} failed: {last[:300]}")
+        made = sorted((outputs / "tables" / words[0]).glob("*/table.json"))
+        content = read_json(made[0], "run it again") if made else {"cells": []}
     return {
         (cell["row"], cell["column"], cell["metric"], value["seed"]): value["value"]
         for cell in content["cells"] for value in cell["values"]

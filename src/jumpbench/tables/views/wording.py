@@ -140,7 +140,8 @@ def made_by(view: View) -> str:
     models = ", ".join(map(str, provenance.get("models") or ()))
     text += f", from {models}" if models else ""
     same = {o["same_at"][:10] for o in provenance.get("origins") or () if o.get("same_at")}
-    since = f"in short runs {', '.join(sorted(same))} gives the same numbers" if same else ""
+    commits = ", ".join(sorted(same))
+    since = f"short runs of commit {commits} give the same numbers" if same else ""
     aged = filter(None, (since, older_runs(provenance), other_runs(provenance)))
     return "; ".join((text, *aged))
 
