@@ -63,6 +63,21 @@ def test_an_assumed_spread_and_one_seed_decide_nothing(table):
     assert verdict(table, table.metrics["mean"], mean, spread, df, 1, published) == "better"
 
 
+def test_ours_against_a_number_in_print(table):
+    """Exact as printed; at a scale that calls the column otherwise there is nothing to compare."""
+    value = table.published_value(*A, "mean")
+    check = {"compare": {"left": LEFT, "op": "<", "right": {**LEFT, "printed": True}}}
+    claimed = dataclasses.replace(table, claims=(claim_of(check),))
+    cells = [Cell(*A, "mean", measured=value - 0.1, values=of_seeds(value - 0.1, 0.01, 0),
+                  status="measured")]  # fmt: skip
+    (result,) = evaluate(claimed, cells, "paper")
+    assert result["holds"] is True and "fair in print" in result["detail"]
+    scales = dict(table.scales)
+    scales["paper"] = dataclasses.replace(scales["paper"], heads=Heads(columns={A[1]: "tiny n"}))
+    (result,) = evaluate(dataclasses.replace(claimed, scales=scales), cells, "paper")
+    assert result["holds"] is None and "printed for small n, not tiny n" in result["detail"]
+
+
 def _first_seed(cells):
     return [dataclasses.replace(cell, values=cell.values[:1]) for cell in cells]
 

@@ -53,6 +53,10 @@ def test_a_table_without_the_papers_setting_names_the_scales_of_its_claims(tmp_p
         ("{compare: {left: {row: fair, column: x, metric: mean}, op: '<', right: 2}}", "no cell"),
         ("{compare: {left: {row: fair, column: small n, metric: mean}, op: '<', right: 1, "
          "factor: 2}}", "can be negative"),
+        ("{compare: {left: {row: fair, column: small n, metric: mean}, op: '<', right: "
+         "{row: biased, column: x, metric: mean, printed: true}}}", "number biased / x / mean"),
+        ("{compare: {left: {row: fair, column: small n, metric: mean, printed: true}, op: '<', "
+         "right: 1}}", "the left one is ours"),
         ("{falls_behind: {row: fair, behind: biased}}", "lacks 'metric'"),
         ("[]", "must be a mapping"),
         ("{}", "a check is one of"),

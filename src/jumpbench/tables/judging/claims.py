@@ -147,8 +147,7 @@ def in_print(table: Table, claim: Claim) -> str | None:
     printed_as = {row.name: row.printed_as or row.name for row in table.rows}
 
     def printed(row: str, column: str, metric: str) -> Estimate:
-        number = table.published_number(printed_as[row], column, metric)
-        value = None if number is None or isinstance(number.value, str) else number.value
+        value = table.published_value(printed_as[row], column, metric)
         return Estimate(value if table.metrics[metric].printed else None)
 
     tree = contrasts(table, claim, printed, Heads())

@@ -171,16 +171,28 @@ class _Builder:
     def _side(self, side: Place | float) -> tuple[Estimate, str]:
         if isinstance(side, Place):
             place = f"{self.heads.column(side.column)}, {side.metric}"
-            label = f"{self.heads.row(side.row)} ({place})"
+            label = f"{self._called(side)} ({place})"
+            if side.printed:
+                return self._printed(side), label
             return self.source(side.row, side.column, side.metric), label
         return Estimate(float(side), 0.0), f"{side:g}"
+
+    def _called(self, side: Place) -> str:
+        return f"{self.heads.row(side.row)}{' in print' if side.printed else ''}"
+
+    def _printed(self, side: Place) -> Estimate:
+        """The paper's number, exact as it is printed; none where the scale's column is another."""
+        here = self.heads.column(side.column)
+        if here != side.column:
+            return Estimate(None, lacking=f"{side.row} is printed for {side.column}, not {here}")
+        return Estimate(self.table.published_value(side.row, side.column, side.metric), 0.0)
 
     def _sides(self, left: Place, right: Place | float, a: str, sign: str, b: str) -> str:
         """What both sides share is said once."""
         row, column = self.heads.row, self.heads.column
         if isinstance(right, Place) and (left.column, left.metric) == (right.column, right.metric):
             place = f"{column(left.column)}, {left.metric}"
-            return f"{row(left.row)}{sign}{row(right.row)} ({place})"
+            return f"{row(left.row)}{sign}{self._called(right)} ({place})"
         if isinstance(right, Place) and (left.row, left.metric) == (right.row, right.metric):
             place = f"{row(left.row)}, {left.metric}"
             return f"{column(left.column)}{sign}{column(right.column)} ({place})"

@@ -18,8 +18,9 @@ that has a better direction, and at every column.
     within: {left, right, margin}     the two differ by less than the margin
     all: [checks]  any: [checks]      every one, or at least one of them
 
-A side (``left``, ``right``) is a number or a cell ``{row, column, metric}``. ``best`` and ``order``
-take a ``margin`` too: better by at least so much.
+A side (``left``, ``right``) is a number or a cell ``{row, column, metric}``; with ``printed: true``
+the right one is the paper's number in that cell. ``best`` and ``order`` take a ``margin`` too:
+better by at least so much.
 """
 
 from collections.abc import Iterator
@@ -33,11 +34,12 @@ from jumpbench.tables.language.fields import STRICT, Finite
 
 @dataclass(frozen=True)
 class Place:
-    """One cell of the table."""
+    """One cell of the table: our number, or the paper's (``printed``), which has no error here."""
 
     row: str
     column: str
     metric: str
+    printed: bool = False
 
     __pydantic_config__ = STRICT
 

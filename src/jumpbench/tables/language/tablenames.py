@@ -156,7 +156,14 @@ class _Checks:
     def _sides(self, kind: str, at: Any) -> None:
         metrics = []
         for side in (at.left, at.right):
-            if isinstance(side, Place):
+            if isinstance(side, Place) and side.printed:
+                if side is at.left:
+                    raise self.wrong("'printed' belongs to the right side; the left one is ours")
+                if self.names.table.published_value(side.row, side.column, side.metric) is None:
+                    place = f"{side.row} / {side.column} / {side.metric}"
+                    raise self.wrong(f"the table has no published number {place}")
+                metrics.append(self.names.table.metrics[side.metric])
+            elif isinstance(side, Place):
                 defined = {(r.name, c.name, m.name) for r, c, m in self.names.table.cells()}
                 if (side.row, side.column, side.metric) not in defined:
                     raise self.wrong(f"there is no cell {side.row} / {side.column} / {side.metric}")

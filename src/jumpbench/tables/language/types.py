@@ -142,6 +142,11 @@ class Table:
     def published_number(self, row: str, column: str, metric: str) -> Published | None:
         return self.published.get(metric, {}).get(row, {}).get(column)
 
+    def published_value(self, row: str, column: str, metric: str) -> float | None:
+        """The published number; None where the paper prints nothing, or words."""
+        number = self.published_number(row, column, metric)
+        return None if number is None or isinstance(number.value, str) else number.value
+
     def paper(self, row: str, column: str, metric: str) -> tuple[float | str | None, float | None]:
         """Published value and its spread; (None, None) where the paper prints nothing."""
         number = self.published_number(row, column, metric)
