@@ -156,17 +156,8 @@ class _Checks:
     def _sides(self, kind: str, at: Any) -> None:
         metrics = []
         for side in (at.left, at.right):
-            if isinstance(side, Place) and side.printed:
-                if side is at.left:
-                    raise self.wrong("'printed' belongs to the right side; the left one is ours")
-                if self.names.table.published_value(side.row, side.column, side.metric) is None:
-                    place = f"{side.row} / {side.column} / {side.metric}"
-                    raise self.wrong(f"the table has no published number {place}")
-                metrics.append(self.names.table.metrics[side.metric])
-            elif isinstance(side, Place):
-                defined = {(r.name, c.name, m.name) for r, c, m in self.names.table.cells()}
-                if (side.row, side.column, side.metric) not in defined:
-                    raise self.wrong(f"there is no cell {side.row} / {side.column} / {side.metric}")
+            if isinstance(side, Place):
+                self._cell(side, left=side is at.left)
                 metrics.append(self.names.table.metrics[side.metric])
         if kind == "compare" and at.factor != 1.0:
             for metric in metrics:
@@ -175,3 +166,13 @@ class _Checks:
                         f"a factor means nothing where '{metric.name}' can be negative; say "
                         "bounds: [0, null] in the metric if it cannot, or use a margin"
                     )
+
+    def _cell(self, side: Place, left: bool) -> None:
+        table, place = self.names.table, (side.row, side.column, side.metric)
+        if not side.printed:
+            if place not in {(r.name, c.name, m.name) for r, c, m in table.cells()}:
+                raise self.wrong(f"there is no cell {' / '.join(place)}")
+        elif left:
+            raise self.wrong("'printed' belongs to the right side; the left one is ours")
+        elif table.published_value(*place) is None:
+            raise self.wrong(f"the table has no published number {' / '.join(place)}")
