@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from jumpbench.errors import UserError
-from jumpbench.networks.fir import TAPS, blur_down, blur_up
+from jumpbench.networks.fir import TAPS, PyramidDown, blur_down, blur_up
 from jumpbench.networks.ncsnpp import NCSNpp, time_features
 
 SMALL = {"width": 16, "multipliers": (1, 2, 2), "blocks": 1, "attention": (8,)}
@@ -131,6 +131,21 @@ def test_resampling_keeps_a_constant_and_matches_its_definition():
     assert torch.allclose(blur_up(x), up, atol=1e-6)
     down = F.conv2d(F.pad(x, (1, 1, 1, 1)), kernel, groups=2)[..., ::2, ::2]
     assert torch.allclose(blur_down(x), down, atol=1e-6)
+
+
+@pytest.mark.parametrize("change", [blur_down, blur_up, PyramidDown(torch.nn.Identity())])
+def test_a_cpu_resamples_in_float32_under_bfloat16(change):
+    """The result is rounded once, the gradient too; types stay those of the input."""
+    x, _ = batch()
+    half = x.bfloat16().requires_grad_()
+    exact = x.bfloat16().float().requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        found = change(half)
+    wanted = change(exact)
+    assert found.dtype == torch.bfloat16 and torch.equal(found, wanted.bfloat16())
+    found.backward(torch.ones_like(found))
+    wanted.backward(torch.ones_like(wanted))
+    assert torch.equal(half.grad, exact.grad.bfloat16())
 
 
 def test_a_size_that_cannot_be_halved_is_refused():
