@@ -20,7 +20,7 @@ def _filtered(
 ) -> Tensor:
     """``convolve`` with the filter; in float32 under a CPU's autocast.
 
-    In bfloat16 a CPU needs about twenty times as long for depthwise convolutions with a stride.
+    In bfloat16 a CPU needs at least four times as long for depthwise convolutions with a stride.
     """
     if x.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
         with torch.autocast("cpu", enabled=False):
