@@ -134,13 +134,23 @@ def test_resampling_keeps_a_constant_and_matches_its_definition():
 
 
 @pytest.mark.parametrize("change", [blur_down, blur_up, PyramidDown(torch.nn.Identity())])
-def test_a_cpu_resamples_in_float32_under_bfloat16(change):
-    """The result is rounded once, the gradient too; types stay those of the input."""
+def test_a_cpu_resamples_in_float32_under_bfloat16(change, monkeypatch):
+    """Results and gradients are those of float32, rounded once; types stay those of the input."""
+    made = []
+    for name in ("conv2d", "conv_transpose2d"):
+        convolve = getattr(F, name)
+
+        def watched(*args, convolve=convolve, **kwargs):
+            made.append(convolve(*args, **kwargs))
+            return made[-1]
+
+        monkeypatch.setattr(F, name, watched)
     x, _ = batch()
     half = x.bfloat16().requires_grad_()
     exact = x.bfloat16().float().requires_grad_()
     with torch.autocast("cpu", torch.bfloat16):
         found = change(half)
+    assert [result.dtype for result in made] == [torch.float32]
     wanted = change(exact)
     assert found.dtype == torch.bfloat16 and torch.equal(found, wanted.bfloat16())
     found.backward(torch.ones_like(found))
