@@ -5,7 +5,7 @@ import json
 import pytest
 
 from jumpbench.cli.main import main
-from jumpbench.tables.commands import run_seconds
+from jumpbench.tables.commands import run_seconds, within
 from jumpbench.tables.commands.estimates import Estimate, duration
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import build
@@ -181,7 +181,9 @@ def test_a_record_of_odd_content_says_nothing(project, capsys):
         assert "  walk: 1 run, about 1 s (counted, for " in capsys.readouterr().out
 
 
-def test_several_tables_are_not_counted_but_on_another_machine_or_in_a_time(project, capsys):
+def test_several_tables_are_not_counted_but_on_another_machine_or_in_a_time(
+    project, capsys, monkeypatch
+):
     (project / "reproduce/toy/again.yaml").write_text(
         (project / "reproduce/toy/coins.yaml").read_text()
     )
@@ -200,6 +202,10 @@ def test_several_tables_are_not_counted_but_on_another_machine_or_in_a_time(proj
     assert main(["plan", "toy/coins", *given, "within=1h", "recorded=true"]) == 0
     said = "jumpbench table toy/coins scale=paper seeds=2 rows=fair,biased 'columns=small n'"
     assert f"{said} recorded=true" in capsys.readouterr().out, "as it was given"
+    monkeypatch.setattr(within, "still_to_make", lambda *of: ([], []))
+    assert main(["plan", "toy/coins", *given, "within=1h"]) == 0
+    shown = capsys.readouterr().out
+    assert "toy/coins has all its runs, and 1 open claim (" in shown and "no table decides" in shown
     assert main(["plan", "toy/coins", "scale=smoke"]) == 0
     capsys.readouterr()
     assert main(["list"]) == 0

@@ -138,6 +138,7 @@ def test_what_decides_most_claims_a_second_is_chosen_first():
     assert [c.table for c in choose(everything, 30.0)] == ["two", "shared", "one"]
     assert [c.table for c in choose(everything, 16.0, 8)] == ["two", "shared", "one"]
     assert choose([candidate("none", [], x=1.0)], 10.0) == []
+    assert choose([candidate("made", ["a"])], 10.0) == [], "no run is left that could decide it"
     assert [seconds_of(t) for t in ("8h", "90min", "1.5d")] == [28800, 5400, 129600]
     with pytest.raises(UserError, match="within="):
         seconds_of("8 hours or so")

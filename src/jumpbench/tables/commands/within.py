@@ -27,6 +27,11 @@ class Candidate:
     claims: list[str]
     cost: Estimate = field(default_factory=Estimate)
 
+    def open_claims(self) -> str:
+        """``2 open claims (first, second)``."""
+        count = len(self.claims)
+        return f"{count} open claim{'s'[: count > 1]} ({', '.join(self.claims)})"
+
     def added(self, taken: set[str]) -> float:
         """Seconds of its runs that are not taken yet."""
         return sum(s for run, s in self.cost.seconds.items() if run not in taken)
@@ -49,12 +54,13 @@ def choose(candidates: Sequence[Candidate], seconds: float, count: int = 1) -> l
 
     Greedy: as long as one fits, the one with the most claims per second of its runs that are not
     chosen yet. No run may take longer than there is; how runs wait for each other is not looked at.
+    A table without a run to make is not chosen: its claims are open with all of its runs.
     """
     chosen: list[Candidate] = []
     taken: set[str] = set()
     left = seconds * count
-    open_ones = [c for c in candidates if c.claims and not c.cost.unknown]
-    open_ones = [c for c in open_ones if max(c.cost.seconds.values(), default=0.0) <= seconds]
+    open_ones = [c for c in candidates if c.claims and c.cost.seconds and not c.cost.unknown]
+    open_ones = [c for c in open_ones if max(c.cost.seconds.values()) <= seconds]
     while fitting := [c for c in open_ones if c.added(taken) <= left]:
         best = max(fitting, key=lambda c: len(c.claims) / max(c.added(taken), 1e-9))
         chosen.append(best)
@@ -78,13 +84,14 @@ def print_choice(
     total = Estimate()
     for one in chosen:
         total.add(one.cost)
-        claims = f"{len(one.claims)} open claim{'s'[: len(one.claims) > 1]}"
-        line = f"{one.table}: {claims} ({', '.join(one.claims)})"
-        out.print(words(out, f"{line}, {duration(one.cost.total)}"), soft_wrap=True)
+        line = f"{one.table}: {one.open_claims()}, {duration(one.cost.total)}"
+        out.print(words(out, line), soft_wrap=True)
     for one in candidates:
+        line = f"{one.table} has all its runs, and {one.open_claims()}"
         if one.cost.unknown:
             reasons = "; ".join(dict.fromkeys(one.cost.why.values()))
             line = f"{one.table} has no price: {reasons}"
+        if one.cost.unknown or not one.cost.seconds:
             out.print(words(out, line, "dim"), soft_wrap=True)
     if not chosen:
         out.print(words(out, f"no table decides an open claim in {duration(seconds)}"))
