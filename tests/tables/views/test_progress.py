@@ -9,7 +9,8 @@ import sys
 import pytest
 from rich.console import Console
 
-from jumpbench.tables.commands import progress
+from jumpbench.cli.main import main
+from jumpbench.tables.commands import progress, reproduction
 from jumpbench.tables.commands.pace import Pace
 from jumpbench.tables.commands.progress import Terminal
 from jumpbench.tables.planning.plan import plan_run
@@ -47,16 +48,20 @@ def clock(monkeypatch):
     return now
 
 
+def left(terminal):
+    return terminal._remaining.left(terminal._paces)
+
+
 def test_the_time_of_all_runs_is_that_of_the_present_and_of_those_to_come(project, clock, capsys):
     runs = [plan_run("toy/walk", seed=seed) for seed in range(3)]
     terminal = Terminal(runs, lambda: None, {run.hash: f"walk {run.seed}" for run in runs})
     terminal.started(runs[0])
     clock[0] = 30.0  # imports
     terminal.progress(runs[0], "fit", 901, 1000)
-    assert terminal._left() is None
+    assert left(terminal) is None
     clock[0] = 40.0
     terminal.progress(runs[0], "fit", 911, 1000)  # a second a step: 89 s left, 1,000 s a run
-    assert terminal._left() == pytest.approx(89 + 2 * 1000)
+    assert left(terminal) == pytest.approx(89 + 2 * 1000)
     clock[0] = 110.0
     terminal.progress(runs[0], "fit", 981, 1000)
     terminal.finished(runs[0])
@@ -67,6 +72,54 @@ def test_the_time_of_all_runs_is_that_of_the_present_and_of_those_to_come(projec
     assert lines[1].endswith(f"; {runs[0].id}: fit 981/1000, 1 s each, 19 s left")
     assert lines[2].startswith("done 1/3") and lines[2].endswith("in 1 min 50 s")
     assert lines[3] == f"started 2/3: {runs[1].id} (walk 1)"
+
+
+def test_a_training_says_nothing_about_runs_of_another_kind(project, clock):
+    """Four draws wait behind a training of 1,000 s: they are not expected to take as long."""
+    training = plan_run("toy/walk")
+    kinds = [["method.n_samples=10"], ["method.n_samples=20"]]
+    draws = [plan_run("toy/coin", kind, seed) for kind in kinds for seed in (0, 1)]
+    runs, short = [training, *draws], draws[0]
+
+    def trained(expected):
+        clock[0] = 0.0
+        terminal = Terminal(runs, lambda: None, expected=expected)
+        terminal.started(training)
+        for step, now in ((0, 0.0), (100, 100.0)):
+            clock[0] = now
+            terminal.progress(training, "fit", step, 1000)
+        return terminal
+
+    assert left(trained({})) is None
+    terminal = trained({run.hash: 30.0 for run in draws})
+    assert left(terminal) == pytest.approx(900 + 4 * 30)
+    clock[0] = 1000.0
+    terminal.finished(training)
+    terminal.started(short)
+    clock[0] = 1010.0
+    terminal.finished(short)  # 10 s, and so the other seed of it
+    assert left(terminal) == pytest.approx(10 + 2 * 30)
+    terminal.failed(draws[1], "broken")
+    assert left(terminal) == pytest.approx(2 * 30)
+    unknown = trained({})
+    clock[0] = 1000.0
+    unknown.finished(training)
+    unknown.started(short)
+    clock[0] = 1200.0
+    unknown.finished(short)
+    assert left(unknown) == pytest.approx(200 + 2 * (1000 + 200) / 2)
+
+
+def test_a_table_is_expected_to_take_what_its_record_took(project, monkeypatch):
+    call, seen = ["table", "toy/coins", "scale=smoke", "rows=fair"], []
+    monkeypatch.setattr(
+        reproduction, "Terminal", lambda *given: seen.append(given[3]) or Terminal(*given)
+    )
+    assert main(call) == 0
+    assert main(["report", "--record", "toy/coins", "scale=smoke"]) == 0
+    assert main([*call, "seeds=[1]"]) == 0
+    unknown, known = seen
+    assert unknown == {} and len(known) == 2 and min(known.values()) > 0
 
 
 def test_runs_that_are_made_at_once_have_a_line_each(project, clock, monkeypatch):
@@ -86,7 +139,7 @@ def test_runs_that_are_made_at_once_have_a_line_each(project, clock, monkeypatch
     clock[0] = 10.0
     for run, done in zip(runs, (110, 120), strict=False):  # 890 s and 440 s left
         terminal.progress(run, "fit", done, 1000, "loss 0.5")
-    assert terminal._left() == pytest.approx((890 + 440 + 2 * 750) / 2)  # 1,000 s and 500 s a run
+    assert left(terminal) == pytest.approx((890 + 440 + 2 * 750) / 2)  # 1,000 s and 500 s a run
     everything, first, second = shown()
     assert "0/4, 2 running, about 23 min 35 s left, ends " in everything
     assert "walk 0" in first and "fit 110/1000, 1 s each, 14 min 50 s left, loss 0.5" in first
@@ -155,8 +208,6 @@ def test_a_working_folder_that_is_gone_is_named(project):
 
 
 def test_a_reader_that_leaves_is_quiet(project, monkeypatch):
-    from jumpbench.cli.main import main
-
     class Closed(io.StringIO):
         def write(self, text):
             raise BrokenPipeError

@@ -17,6 +17,7 @@ from rich.progress import (
 )
 
 from jumpbench.tables.commands.pace import Pace, exact_duration
+from jumpbench.tables.commands.remaining import Remaining
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.views.console import console, words
 
@@ -26,12 +27,16 @@ PLAIN_SECONDS = 60.0
 class Terminal:
     """Events of a launcher as a progress display, or as plain lines where there is no terminal.
 
-    ``names`` says what a run is for (``SGDD / D=2``), by its hash; ``after`` is called when one
-    ends.
+    ``names`` says what a run is for (``SGDD / D=2``), by its hash, ``expected`` how many seconds it
+    is expected to take, where that is known; ``after`` is called when one ends.
     """
 
     def __init__(
-        self, runs: Sequence[Run], after: Callable[[], None], names: Mapping[str, str] | None = None
+        self,
+        runs: Sequence[Run],
+        after: Callable[[], None],
+        names: Mapping[str, str] | None = None,
+        expected: Mapping[str, float] | None = None,
     ) -> None:
         self._console = console(stderr=True)
         drawn = self._console.is_jupyter and importlib.util.find_spec("ipywidgets") is not None
@@ -39,7 +44,7 @@ class Terminal:
         self._total, self._done, self._failed = len(runs), 0, 0
         self._after, self._names = after, names or {}
         self._paces: dict[str, Pace] = {}
-        self._seconds: list[float] = []  # of runs that were made here
+        self._remaining = Remaining(runs, expected or {})
         self._told = time.monotonic()  # where there is no display
         self._waited: set[str] = set()
         wide = self._console.width >= 110
@@ -78,23 +83,9 @@ class Terminal:
         ended = self._done + self._failed
         text = f"{ended}/{self._total}" + (f", {self._failed} failed" if self._failed else "")
         text += f", {len(self._paces)} running" if len(self._paces) > 1 else ""
-        if (left := self._left()) is None or left < 1:
+        if (left := self._remaining.left(self._paces)) is None or left < 1:
             return text
         return f"{text}, about {exact_duration(left)} left, ends {_ends(left)}"
-
-    def _left(self) -> float | None:
-        """Seconds until all runs are made: the present ones', and as long for each further one, as
-        many at a time as there are now."""
-        waiting = self._total - self._done - self._failed - len(self._paces)
-        running = [pace.left() for pace in self._paces.values()]
-        whole = [w for pace in self._paces.values() if (w := pace.whole())]
-        lengths = self._seconds or whole
-        if any(left is None for left in running) or (waiting and not lengths):
-            return None
-        each = sum(lengths) / len(lengths) if lengths else 0.0
-        present = [left for left in running if left is not None]
-        work = sum(present) + waiting * each
-        return max([work / max(len(present), 1), *present])
 
     def started(self, run: Run) -> None:
         now = time.monotonic()
@@ -118,6 +109,7 @@ class Terminal:
 
     def _ended(self, run: Run) -> None:
         self._paces.pop(run.hash, None)
+        self._remaining.ended(run)
         if (line := self._lines.pop(run.hash, None)) is not None:
             self._progress.remove_task(line)
         ended = self._done + self._failed
@@ -128,7 +120,7 @@ class Terminal:
         self._done += 1
         if pace := self._paces.pop(run.hash, None):
             seconds = time.monotonic() - pace.began
-            self._seconds.append(seconds)
+            self._remaining.took(run, seconds)
             if self._plain:
                 self._line(f"done {self._state()}: {run.id} in {exact_duration(seconds)}")
         self._ended(run)

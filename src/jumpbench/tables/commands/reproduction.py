@@ -8,6 +8,7 @@ from jumpbench.errors import UserError
 from jumpbench.files import make_folder
 from jumpbench.tables.commands.progress import Terminal
 from jumpbench.tables.commands.recorded import recorded_runs
+from jumpbench.tables.commands.run_seconds import estimate
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.planning import grid as grids
@@ -109,7 +110,9 @@ def _make(files: TableFiles, labels: Labels, launcher: Launcher, fresh: bool) ->
                 files.write()
                 written = time.monotonic()
 
-    with Terminal(pending, refresh, labels.names()) as terminal:
+    hashes = [run.hash for run in pending]
+    expected = estimate(plan.table.id, plan.scale, plan.part, hashes).seconds
+    with Terminal(pending, refresh, labels.names(), expected) as terminal:
         launcher.launch(pending, terminal, by_hash)
 
 
