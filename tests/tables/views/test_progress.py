@@ -10,10 +10,11 @@ import pytest
 from rich.console import Console
 
 from jumpbench.cli.main import main
-from jumpbench.tables.commands import progress, reproduction
+from jumpbench.tables.commands import progress, reproduction, run_seconds
 from jumpbench.tables.commands.pace import Pace
 from jumpbench.tables.commands.progress import Terminal
 from jumpbench.tables.planning.plan import plan_run
+from jumpbench.tables.price.kept import NOT_COUNTED, Price
 
 
 def test_the_pace_counts_the_steps_of_this_attempt_from_the_first_one_on():
@@ -112,6 +113,7 @@ def test_a_training_says_nothing_about_runs_of_another_kind(project, clock):
 
 def test_a_table_is_expected_to_take_what_its_record_took(project, monkeypatch):
     call, seen = ["table", "toy/coins", "scale=smoke", "rows=fair"], []
+    monkeypatch.setattr(run_seconds, "price", lambda run, count: Price(why=NOT_COUNTED))
     monkeypatch.setattr(
         reproduction, "Terminal", lambda *given: seen.append(given[3]) or Terminal(*given)
     )
