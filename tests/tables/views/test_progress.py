@@ -109,6 +109,8 @@ def test_a_training_says_nothing_about_runs_of_another_kind(project, clock):
     clock[0] = 1200.0
     unknown.finished(short)
     assert left(unknown) == pytest.approx(200 + 2 * (1000 + 200) / 2)
+    runs = [training, plan_run("toy/walk", ["trainer.max_steps=7"])]
+    assert left(trained({})) is None, "seven steps do not take as long"
 
 
 def test_a_table_is_expected_to_take_what_its_record_took(project, monkeypatch):

@@ -5,15 +5,15 @@ from statistics import fmean
 
 from jumpbench.tables.commands.pace import Pace
 from jumpbench.tables.planning.run import Run
-from jumpbench.tables.planning.run_places import same_work
+from jumpbench.tables.planning.run_places import same_work, steps_of
 
 
 class Remaining:
     """The runs that have not ended, and how long one takes that has not begun.
 
-    A run takes as long as those of the same work (equal but for seeds) that ended here or are under
-    way; else what it is expected to take; else the mean of all that ended here. A training that is
-    under way says nothing about drawing samples from it.
+    A run takes as long as those of the same work (equal but for seeds and needs) that ended here or
+    are under way; else what it is expected to take; else the mean of all that ended here. A
+    training that is under way says nothing about drawing samples from it.
 
     Args:
         runs: all of the call.
@@ -21,7 +21,7 @@ class Remaining:
     """
 
     def __init__(self, runs: Sequence[Run], expected: Mapping[str, float]) -> None:
-        self._work = {run.hash: same_work(run) for run in runs}
+        self._work = {run.hash: f"{same_work(run)} {steps_of(run)}" for run in runs}
         self._open = dict.fromkeys(self._work)
         self._expected = expected
         self._seconds: dict[str, list[float]] = {}  # by work
@@ -42,16 +42,17 @@ class Remaining:
         for run, pace in paces.items():
             if self._work[run] not in self._seconds and (whole := pace.whole()):
                 seconds.setdefault(self._work[run], []).append(whole)
-        waiting = [self._length(run, seconds) for run in self._open if run not in paces]
+        ended = [one for taken in self._seconds.values() for one in taken]
+        other = fmean(ended) if ended else None
+        waiting = [self._length(run, seconds, other) for run in self._open if run not in paces]
         known = [one for one in (*present, *waiting) if one is not None]
         if len(known) < len(present) + len(waiting):
             return None
         return max([sum(known) / max(len(present), 1), *known[: len(present)]])
 
-    def _length(self, run: str, seconds: Mapping[str, Sequence[float]]) -> float | None:
+    def _length(
+        self, run: str, seconds: Mapping[str, Sequence[float]], other: float | None
+    ) -> float | None:
         if same := seconds.get(self._work[run]):
             return fmean(same)
-        if run in self._expected:
-            return self._expected[run]
-        ended = [one for taken in self._seconds.values() for one in taken]
-        return fmean(ended) if ended else None
+        return self._expected.get(run, other)
