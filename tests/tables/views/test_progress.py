@@ -67,6 +67,10 @@ def test_the_time_of_all_runs_is_that_of_the_present_and_of_those_to_come(projec
     terminal.progress(runs[0], "fit", 981, 1000)
     terminal.finished(runs[0])
     terminal.started(runs[1])
+    for step in (0, 10):
+        terminal.progress(runs[1], "fit", step, 1000)
+        clock[0] += 10.0
+    assert left(terminal) == pytest.approx(990 + 110)  # 110 s were measured, 1,000 are a guess
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == f"started 1/3: {runs[0].id} (walk 0)"
     assert lines[1].startswith("0/3, about 33 min 39 s left, ends ")  # a minute has passed

@@ -11,9 +11,9 @@ from jumpbench.tables.planning.run_places import same_work, steps_of
 class Remaining:
     """The runs that have not ended, and how long one takes that has not begun.
 
-    A run takes as long as those of the same work (equal but for seeds and needs) that ended here or
-    are under way; else what it is expected to take; else the mean of all that ended here. A
-    training that is under way says nothing about drawing samples from it.
+    A run takes as long as those of the same work (equal but for seeds and needs) that ended here,
+    else as those under way; else what it is expected to take; else the mean of all that ended here.
+    A training that is under way says nothing about drawing samples from it.
 
     Args:
         runs: all of the call.
