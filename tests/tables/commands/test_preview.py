@@ -9,6 +9,7 @@ from jumpbench.tables.commands import run_seconds, within
 from jumpbench.tables.commands.estimates import Estimate, duration
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import build
+from jumpbench.tables.planning.labels import Labels
 from jumpbench.tables.planning.run_places import Place, run_places, same_work
 from jumpbench.tables.planning.selection import Selection
 
@@ -123,6 +124,16 @@ def test_seconds_of_runs_that_did_something_else_are_no_price(project, capsys):
         record(project, **changes)
         assert main(["plan", "toy/coins", "scale=smoke", "rows=walk", *overrides]) == 0
         assert ("recorded on" in capsys.readouterr().out) is recorded
+
+
+def test_a_run_that_a_reference_row_shares_is_that_of_the_other_row():
+    """The exact values of conference Table 2 come out of the runs that train DNFS."""
+    grid = build(load("dnfs/conf_table2"), Selection("smoke", "1", "Optimal,DNFS"))
+    assert grid[0].row.name == "Optimal" and grid[0].runs
+    assert {place.row for place, _ in run_places(grid).values()} == {"DNFS"}
+    labels = Labels(load("dnfs/conf_table2"), "smoke", grid)
+    assert sorted(labels.names().values()) == ["DNFS / 3x3, beta 0.2", "DNFS / 3x3, beta 0.4407"]
+    assert {of["paper"]["ess"] for of in labels.of_loggers().values()} == {0.9985, 0.9685}
 
 
 @pytest.mark.parametrize("status", ["measured", "missing"])

@@ -30,6 +30,12 @@ class GridCell:
     expected: int = 0
 
 
+def references_last(grid: Iterable[GridCell]) -> list[GridCell]:
+    """The cells in the order in which they name a run that several fill: the exact values of a
+    reference row may come out of the runs of another row, which is what these runs are."""
+    return sorted(grid, key=lambda cell: cell.row.reference)
+
+
 def build(table: Table, selection: Selection) -> list[GridCell]:
     """Compose every run of the selected cells, at the selected seeds.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jumpbench.tables.language.types import Table
-from jumpbench.tables.planning.grid import GridCell
+from jumpbench.tables.planning.grid import GridCell, references_last
 
 
 class Labels:
@@ -13,7 +13,7 @@ class Labels:
     def __init__(self, table: Table, scale: str, part: Iterable[GridCell]) -> None:
         self._table, self._scale = table, scale
         self._cells: dict[str, GridCell] = {}
-        for cell in part:
+        for cell in references_last(part):
             for run in cell.runs:
                 self._cells.setdefault(run.hash, cell)
 

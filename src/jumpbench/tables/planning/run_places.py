@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from jumpbench.tables.planning.grid import GridCell
+from jumpbench.tables.planning.grid import GridCell, references_last
 from jumpbench.tables.planning.identity import identity
 from jumpbench.tables.planning.run import Run
 
@@ -20,7 +20,7 @@ class Place:
 
 def run_places(grid: Iterable[GridCell]) -> dict[str, tuple[Place, Run]]:
     """Every run of a grid by its hash, with its place."""
-    cells = [(cell, run) for cell in grid for run in cell.runs]
+    cells = [(cell, run) for cell in references_last(grid) for run in cell.runs]
     places: dict[str, tuple[Place, Run]] = {}
     for cell, run in cells:
         places.setdefault(run.hash, (Place(cell.row.name, cell.column.name), run))
