@@ -182,7 +182,7 @@ def test_the_examples_of_the_reference_are_read(tmp_path):
     added = parse("mine/t", path).rows[-1]
     assert added.ours and added.name == yaml.safe_load(extension)["rows"][0]["name"]
     content = yaml.safe_load(whole) | yaml.safe_load(crossed) | {"scales": {"paper": {}}}
-    content["rows"][1]["columns"] = yaml.safe_load('{"beta=0.6, *": [+regime=warm]}')
+    content["rows"][1]["columns"] = yaml.safe_load('{"beta=0.6, *": [+regime=dasbs/warm_start]}')
     path.write_text(yaml.safe_dump({k: v for k, v in content.items() if k != "published"}))
     read = parse("mine/t", path)
     assert [c.name for c in read.columns][0::3] == ["beta=0.28, 5 s", "beta=0.6, 80 s"]
