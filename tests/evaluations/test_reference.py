@@ -57,3 +57,5 @@ def test_halves_that_disagree_are_one_apart():
     energy = torch.tensor([1.0, 1.0, 5.0, 5.0])
     share = torch.full((4,), 0.25, dtype=torch.float64)
     assert halves_tv(energy, share) == 1 and halves_tv(energy[[0, 2, 0, 2]], share) == 0
+    one_sided = torch.tensor([0.5, 0.5, 0.0, 0.0], dtype=torch.float64)
+    assert halves_tv(energy, one_sided) == 1 == halves_tv(energy, one_sided.flip(0))

@@ -5,16 +5,19 @@ from jumpbench.data.numbers import Numbers
 from jumpbench.errors import UserError
 from jumpbench.evaluations.exact_laws import ExactEvaluation
 from jumpbench.methods.unnormalised.tempering import TemperedChains
-from jumpbench.samplers.mcmc.gibbs import SystematicGibbs
+from jumpbench.samplers.mcmc.gibbs import BlockedGibbs, SystematicGibbs
+from jumpbench.samplers.mcmc.locally_balanced import LocallyBalanced
+from jumpbench.samplers.mcmc.metropolis import SingleSiteMetropolis
 from jumpbench.targets.boltzmann import SpinGlass
 from support import quiet_trainer
 
 GLASS = SpinGlass(3, 2.0, disorder=1)
 
 
-def chains(**options):
+def chains(kernel=None, **options):
     options = {"burn_in": 20, "spacing": 4, "collections": 8, "replicas": 4} | options
-    return TemperedChains(GLASS, SystematicGibbs(), evaluation=ExactEvaluation(GLASS), **options)
+    kernel = kernel or SystematicGibbs()
+    return TemperedChains(GLASS, kernel, evaluation=ExactEvaluation(GLASS), **options)
 
 
 def run(method, n=512):
@@ -32,6 +35,18 @@ def test_it_has_the_law_of_a_cold_glass_and_says_how_it_got_there():
     # Sweeps of nine sites at four powers; starts are counted once per replica.
     assert values["energy_evaluations"] == 4 * (1 + 100 * 9) / 8
     assert values["sequential_steps"] == 100 * 9 / 8
+
+
+@pytest.mark.parametrize("kernel", [SystematicGibbs(), SingleSiteMetropolis(), LocallyBalanced(),
+                                    BlockedGibbs(torch.eye(9))])  # fmt: skip
+def test_every_kernel_starts_once_a_replica(kernel):
+    """A table of neighbours is asked for at the start and after each of the 20 + 8 x 4 moves.
+    Blocks of sites know no energy, so that each of the nine calls asks for one a replica."""
+    x = torch.zeros(1, 9, dtype=torch.long)
+    start, moved = (kernel(GLASS, x, moves)[1].cost.energy_evaluations for moves in (0, 1))
+    values = run(chains(kernel), 64)
+    calls = 9 if start == 0 else 0
+    assert values["energy_evaluations"] == 4 * (start + 52 * (moved - start) + calls) / 8
 
 
 def test_swaps_of_single_rounds_are_those_of_many():

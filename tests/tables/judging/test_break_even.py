@@ -166,11 +166,12 @@ def test_cells_that_are_not_there_are_left_as_they_are(table):
     assert with_break_even(plain, [missing]) == [missing]
 
 
-@pytest.mark.parametrize(("powers", "holds"), [((3, 3.1, 3.2), True), ((12, 11.9, 11.8), False),
+@pytest.mark.parametrize(("powers", "holds"), [((3, 3.1, 3.2), None), ((3,) * 6, True),
+                                               ((12,) * 6, False), ((12, 11.9, 11.8), None),
                                                ((12, 12, 12), None), ((0, 0, 0), None),
                                                ((4, 4.5, 12), None), ((3,), None)])  # fmt: skip
 def test_a_claim_compares_powers_of_ten(table, powers, holds):
-    """Three times never, or at once, are three equal numbers, which have no spread."""
+    """Trainings are counted: of six that agree not all would by chance, of three they might."""
     check = {"left": {"row": "MDNS", "column": LONG, "metric": "break_even"}, "op": "<", "right": 5}
     claim = Claim("c", "text", TypeAdapter(Check).validate_json(json.dumps({"compare": check})))
     claimed = dataclasses.replace(table, claims=(claim,))

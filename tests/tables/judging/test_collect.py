@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from jumpbench.tables.judging.cells import Cell, uncertainty, verdict
+from jumpbench.tables.judging.cells import Cell, spread_in_print, uncertainty, verdict
 from jumpbench.tables.judging.collect import Records, collect
 from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.spec import load
@@ -238,6 +238,20 @@ def test_hundred_percent_can_hold():
     _, error, df = uncertainty(metric, [100.0] * 3, 4000, None)
     assert error == pytest.approx(100 / 12_000) and df == 2
     assert uncertainty(metric, [99.95] * 3, 4000, None)[0] == 0.5
+
+
+def test_runs_on_a_bound_do_not_make_the_papers_runs_certain(table):
+    """All of 12,000 lists are right: a printed 99.7 of five runs may still be the same method."""
+    metric = Metric("m", better="higher", digits=1, seed_std=0.5, bounds=(0.0, 100.0))
+    ours, paper = [100.0] * 3, Published(99.7, rounding=0.05)
+    spread, _, df = uncertainty(metric, ours, 4000, paper)
+    table = dataclasses.replace(table, paper_seeds=5)
+    assert verdict(table, metric, 100.0, spread, df, 3, paper) == "better"
+    papers = spread_in_print(metric, ours, 4000)
+    assert papers == 0.5 and spread_in_print(metric, [100.0, 99.9], 4000) is None
+    assert verdict(table, metric, 100.0, spread, df, 3, paper, papers) == "match"
+    far = Published(99.4, rounding=0.05)  # 2 x 0.5 / sqrt(5) = 0.45 is allowed, and the rounding
+    assert verdict(table, metric, 100.0, spread, df, 3, far, papers) == "better"
 
 
 def test_a_scale_that_changes_the_problem_is_not_compared(table):

@@ -70,7 +70,10 @@ class TemperedChains(Chains):
             self._turns = self._turns + info.turns
         elif moves > 1:
             self._powers = tuned(self._powers, info.swap_rates.cpu())
-        return self._ladder.x.flatten(0, 1), info.cost + self._start_cost(x).scaled(-1)
+        # It asks for one energy a replica first, which a kernel that starts with a state's knew.
+        known = min(super()._start_cost(x).energy_evaluations, 1.0)
+        spent = info.cost + Cost(energy_evaluations=-self.replicas * known)
+        return self._ladder.x.flatten(0, 1), spent
 
     def _start_cost(self, x: Tensor) -> Cost:
         return super()._start_cost(x).scaled(self.replicas)

@@ -15,8 +15,8 @@ from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.views.console import console, print_json, words
 
 COSTS = (
-    "cost, smoke/small/medium/paper: A up to an hour on a CPU core, B hours on a core, C up to half "
-    "an hour on a GPU, D more"
+    "cost, smoke/small/medium/paper: A up to an hour on a CPU core, B hours on a core, C up to "
+    "half an hour on a GPU, D more"
 )
 
 

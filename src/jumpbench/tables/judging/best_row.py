@@ -3,13 +3,8 @@
 from collections.abc import Sequence
 
 from jumpbench.tables.judging.cells import Cell
-from jumpbench.tables.judging.comparisons import (
-    Contrast,
-    Estimate,
-    holm,
-    significant,
-    two_sided_level,
-)
+from jumpbench.tables.judging.comparisons import Contrast, Estimate, significant
+from jumpbench.tables.judging.levels import holm, two_sided_level
 from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.types import Table
 

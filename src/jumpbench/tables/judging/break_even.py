@@ -26,8 +26,7 @@ sampler's own spread is none, or unreliable training would pay. It
 The break-even is the least n over the learned sampler's budgets. A cell has it for every seed, as a
 power of ten from 0 (the first sample) to 12 (never); its words are the median over seeds and, as an
 interval, the least and the largest. With one seed s is 0 and there is no interval. A claim about it
-stays open where all seeds are equal: "never" is not a measurement, so that three of them have no
-spread, and three seeds are too few to be counted (1 in 8 by chance).
+counts seeds, since "never" is not a measurement that a mean could take in; three are too few.
 
 Chains are the rows that have all of these metrics and not this one.
 """

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from jumpbench.errors import UserError
-from jumpbench.tables.judging.comparisons import Estimate, quantile
+from jumpbench.tables.judging.comparisons import Estimate
+from jumpbench.tables.judging.levels import quantile
 from jumpbench.tables.judging.spreads import Samples, samples_of, saturated_spread, seed_spread
 from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.types import Published, Table
@@ -87,8 +88,7 @@ class Cell:
 
         Its error is known without comparing seeds where it is exact, where all seeds stand on one
         of the metric's bounds, and where runs measured it. The stated spread of the verdict
-        (``seed_std``) is no part of it, nor is the rounding of a published number, which no claim
-        compares. ``replicated``: the scale names its samples as replicates.
+        (``seed_std``) is no part of it. ``replicated``: the scale names its samples as replicates.
         """
         if self.status == "partial":
             return Estimate(None, lacking=f"not every seed has a number for {place}")
@@ -109,7 +109,10 @@ class Cell:
         if replicated and not exact:
             (kept,) = [v.by_sample for v in self.values] if len(self.values) == 1 else [None]
             samples = samples_of(metric, self.measured, self.n_samples, self.std, kept)
-        return Estimate(self.measured, error, df, by_seed, sampling, samples=samples)
+        return Estimate(
+            self.measured, error, df, by_seed, sampling,
+            samples=samples, by_training=metric.jumps and not exact,
+        )  # fmt: skip
 
 
 def uncertainty(
@@ -139,25 +142,34 @@ def uncertainty(
     return spread, spread / math.sqrt(n), df if math.isfinite(df) else None
 
 
+def spread_in_print(metric: Metric, values: list[float], samples: int | None) -> float | None:
+    """Spread of the paper's runs where ours all stand on a bound of the metric, which says nothing
+    of theirs: the stated one. None: that of ours, as everywhere else."""
+    return metric.seed_std if saturated_spread(values, metric, samples) else None
+
+
 def verdict(
     table: Table, metric: Metric, mean: float, spread: float | None, df: float | None, n: int,
-    published: Published | None,
+    published: Published | None, papers: float | None = None,
 ) -> str | None:  # fmt: skip
     """match | better | worse, or None where nothing can be said.
 
     Match: ``|mean - paper| <= q sqrt(spread^2 (1/n + 1/paper_seeds) + tolerance^2) + rounding``,
     where q is ``sigmas`` (Student's quantile of the same tail where the spread was measured with
     ``df`` degrees of freedom) and rounding half a unit of the last digit that the paper prints.
+    ``papers``: the stated spread of the paper's runs, if it is another; it has the q of ``sigmas``.
     None without a printed number, a spread or a direction.
     """
     if published is None or isinstance(published.value, str) or not metric.printed:
         return None
     if spread is None and not metric.tolerance:
         return None
-    variance = (spread or 0.0) ** 2 * (1 / n + 1 / table.paper_seeds) + metric.tolerance**2
     q = quantile(table.sigmas, math.inf if df is None else df)
+    ours = q * math.sqrt((spread or 0.0) ** 2 / n + metric.tolerance**2)
+    theirs = q * (spread or 0.0) if papers is None else table.sigmas * papers
+    theirs /= math.sqrt(table.paper_seeds)
     difference = mean - published.value
-    if abs(difference) <= q * math.sqrt(variance) + published.rounding:
+    if abs(difference) <= math.hypot(ours, theirs) + published.rounding:
         return "match"
     if metric.better == "none":
         return None

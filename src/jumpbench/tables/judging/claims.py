@@ -2,8 +2,9 @@
 
 Every check (:mod:`jumpbench.tables.language.checks`) comes down to contrasts of cells that the
 paper says are positive (:mod:`jumpbench.tables.judging.comparisons`). A contrast is decided if it
-differs from zero at the level of ``sigmas`` standard errors (Student's t); a tie, a number that is
-missing or partial, or a spread that is not measured leaves it open. A claim holds if all its
+differs from zero at the level of ``sigmas`` standard errors (Student's t, or the sign test of what
+is counted by training); a tie, a number that is missing or partial, or a spread that is not
+measured leaves it open. A claim holds if all its
 contrasts are decided for it (an intersection-union test), fails if one is decided against it at a
 level that all share (Holm's procedure), and is open otherwise. It is judged at the scales alone
 that it names.
@@ -17,15 +18,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from jumpbench.tables.judging.cells import Cell, by_place
-from jumpbench.tables.judging.comparisons import (
-    COMMON_SEEDS,
-    Contrast,
-    Estimate,
-    holm,
-    two_sided_level,
-)
+from jumpbench.tables.judging.comparisons import COMMON_SEEDS, Contrast, Estimate
 from jumpbench.tables.judging.contrasts import Tree, contrasts
 from jumpbench.tables.judging.direction import Direction, direction
+from jumpbench.tables.judging.levels import holm, two_sided_level
 from jumpbench.tables.language.scale import Heads
 from jumpbench.tables.language.types import Claim, Table
 
@@ -124,8 +120,8 @@ def _signs(tree: Tree, level: float) -> dict[int, bool | None]:
     needed = {id(leaf) for leaf in tree.needed()}
     signs: dict[int, bool | None] = {}
     for leaf, p, shared in zip(leaves, p_values, holm(p_values, level), strict=True):
-        alone = id(leaf) in needed and p is not None and p <= level and leaf.gap > 0
-        signs[id(leaf)] = leaf.gap > 0 if shared or alone else None
+        alone = id(leaf) in needed and p is not None and p <= level and leaf.is_positive
+        signs[id(leaf)] = leaf.is_positive if shared or alone else None
     return signs
 
 

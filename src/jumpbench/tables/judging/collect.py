@@ -8,7 +8,7 @@ from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.tables.judging.break_even import with_break_even
-from jumpbench.tables.judging.cells import Cell, Value, uncertainty, verdict
+from jumpbench.tables.judging.cells import Cell, Value, spread_in_print, uncertainty, verdict
 from jumpbench.tables.judging.recorded_runs import RecordedRuns
 from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.types import Column, Row, Table
@@ -182,8 +182,10 @@ def _cell(table: Table, entry: GridCell, records: Records, compare: bool) -> Cel
     return Cell(
         **base, measured=mean, std=std,
         n_seeds=len(values), n_samples=samples, status=status if whole else "partial",
-        verdict=verdict(table, metric, mean, spread, df, len(values), published)
-        if comparable else None,
+        verdict=verdict(
+            table, metric, mean, spread, df, len(values), published,
+            spread_in_print(metric, numbers, samples),
+        ) if comparable else None,
         perfect=fmean(perfect) if perfect else None, note=remarks[0] if remarks else None,
         run_ids=[value.run for value in values], values=values, uncertainty=error, df=df,
         run_error=run_error or None,

@@ -11,10 +11,14 @@ A scale that names its replicates (test images, say) is about them alone, with t
 is: there one seed will do. Where all cells have a number for each of the same replicates, a
 contrast is computed replicate by replicate, as by seed: an image that is hard for one row is hard
 for the other. Otherwise the errors of the means over replicates are added in quadrature.
+
+A number that jumps from one training to the next (a mode is lost, or none is) has no spread that
+three of them could show: two good trainings in three say little of the next one. Such contrasts
+(``by_training``) are decided by the exact sign test over their seeds, for which six must agree.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
@@ -39,7 +43,8 @@ class Estimate:
     that the samples of a run alone give its number, where that is known: beside a constant, no
     smaller one between seeds is believed. ``value`` is None where there is no whole number yet, and
     ``lacking`` says why. ``samples`` is what is known of the spread over the replicates that its
-    scale names; nothing where it names none.
+    scale names; nothing where it names none. ``by_training``: the number jumps between trainings,
+    which are counted. ``rounding`` is half a unit of the last digit of a printed number.
     """
 
     value: float | None
@@ -49,6 +54,8 @@ class Estimate:
     sampling: float = 0.0
     lacking: str = ""
     samples: Samples = field(default_factory=Samples)
+    by_training: bool = False
+    rounding: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -89,8 +96,36 @@ class Contrast:
         return sum(abs(w * e.value) for w, e in self.terms if e.value is not None)
 
     @property
+    def slack(self) -> float:
+        """What the rounding of printed numbers may hide of the gap."""
+        return sum(abs(w) * e.rounding for w, e in self.terms)
+
+    @property
     def is_tie(self) -> bool:
-        return abs(self.gap) <= ROUNDING * max(1.0, self.size + abs(self.constant))
+        equal = ROUNDING * max(1.0, self.size + abs(self.constant))
+        return abs(self.gap) <= max(equal, self.slack)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether its seeds are counted, not averaged."""
+        return any(w and e.by_training and e.error != 0 for w, e in self.terms)
+
+    @property
+    def votes(self) -> tuple[int, int]:
+        """Seeds for it and against it; equal numbers count for neither."""
+        gaps = [
+            sum(w * (e.by_seed[s] if e.error != 0 else e.value or 0.0) for w, e in self.terms)
+            + self.constant
+            for s in self.seeds
+        ]  # fmt: skip
+        told = [gap for gap in gaps if abs(gap) > max(ROUNDING, self.slack)]
+        return sum(gap > 0 for gap in told), sum(gap < 0 for gap in told)
+
+    @property
+    def is_positive(self) -> bool:
+        """The sign that it has, if it has one: of most of its seeds, or of the gap."""
+        there, against = self.votes if self.is_counted else (0, 0)
+        return there > against if there != against else self.gap > 0
 
     def error(self) -> tuple[float | None, float]:
         """Standard error of the gap (None if it is unknown) and degrees of freedom.
@@ -142,13 +177,14 @@ class Contrast:
         return (spread / math.sqrt(len(seeds)), len(seeds) - 1.0) if spread else None
 
     def t(self) -> float | None:
-        """Gap over its error; None if nothing can be said."""
-        if self.lacking or self.is_tie:
+        """Gap, less what rounding may hide of it, over its error; None if nothing can be said."""
+        if self.lacking or self.is_tie or self.is_counted:
             return None
         error, _ = self.error()
         if error is None:
             return None
-        return self.gap / error if error else math.copysign(math.inf, self.gap)
+        beyond = math.copysign(abs(self.gap) - self.slack, self.gap)
+        return beyond / error if error else math.copysign(math.inf, self.gap)
 
     @property
     def is_of_one_seed(self) -> bool:
@@ -160,6 +196,8 @@ class Contrast:
     def unknown(self) -> str:
         """Why there is no error, for a reader."""
         n = len(self.seeds)
+        if self.is_counted and n >= COMMON_SEEDS:
+            return f"in {self.votes[0]} of {n} trainings"
         if n < COMMON_SEEDS:
             return f"{n or 'no'} common seed{'s' * (n != 1)}: no spread is known"
         return f"equal in all {n} seeds: no spread is known"
@@ -168,35 +206,8 @@ class Contrast:
         """Two-sided probability of a gap as large as this one if there were none."""
         from scipy import stats
 
+        if self.is_counted and not self.lacking and sum(self.votes):
+            return float(stats.binomtest(self.votes[0], sum(self.votes)).pvalue)
         if (t := self.t()) is None:
             return None
         return float(2 * stats.t.sf(abs(t), self.error()[1]))
-
-
-def holm(p_values: Sequence[float | None], level: float) -> list[bool]:
-    """Which of a family of tests are decided, the whole family at ``level`` (Holm, 1979).
-
-    The smallest p-value is held against level / m, the next one against level / (m - 1), and so on
-    up to the first that fails. Tests without a p-value count as members and are never decided.
-    """
-    decided = [False] * len(p_values)
-    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
-    for rank, (p, i) in enumerate(known):
-        if p > level / (len(p_values) - rank):
-            break
-        decided[i] = True
-    return decided
-
-
-def two_sided_level(sigmas: float) -> float:
-    """Probability that a normal number lies farther than ``sigmas`` deviations from its mean."""
-    from scipy import stats
-
-    return float(2 * stats.norm.sf(sigmas))
-
-
-def quantile(sigmas: float, df: float) -> float:
-    """Where Student's t has the tail that a normal number has at ``sigmas``."""
-    from scipy import stats
-
-    return float(stats.t.isf(stats.norm.sf(sigmas), df)) if math.isfinite(df) else sigmas

@@ -181,11 +181,13 @@ class _Builder:
         return f"{self.heads.row(side.row)}{' in print' if side.printed else ''}"
 
     def _printed(self, side: Place) -> Estimate:
-        """The paper's number, exact as it is printed; none where the scale's column is another."""
+        """The paper's number, exact up to its rounding; none at a scale with another column."""
         here = self.heads.column(side.column)
         if here != side.column:
             return Estimate(None, lacking=f"{side.row} is printed for {side.column}, not {here}")
-        return Estimate(self.table.published_value(side.row, side.column, side.metric), 0.0)
+        number = self.table.published_number(side.row, side.column, side.metric)
+        value = self.table.published_value(side.row, side.column, side.metric)
+        return Estimate(value, 0.0, rounding=number.rounding if number else 0.0)
 
     def _sides(self, left: Place, right: Place | float, a: str, sign: str, b: str) -> str:
         """What both sides share is said once."""

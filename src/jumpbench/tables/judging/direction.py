@@ -58,7 +58,7 @@ def _sign(leaf: Contrast) -> bool | None:
     t = leaf.t()
     if leaf.is_tie or (t is not None and abs(t) < FAINT):
         return None
-    return leaf.gap > 0
+    return leaf.is_positive
 
 
 def _seeds(leaves: list[Contrast]) -> str:

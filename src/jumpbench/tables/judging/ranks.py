@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jumpbench.tables.judging.comparisons import holm
+from jumpbench.tables.judging.levels import holm
 
 LEVEL = 0.05
 

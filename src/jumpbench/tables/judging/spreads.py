@@ -44,9 +44,9 @@ def saturated_spread(
     and no miss, misses at a rate p would be overlooked with probability exp(-N p); Student's t with
     two degrees of freedom and error range / N has at least this tail from four errors on, before
     which nothing is decided. None where the values are not on a bound, or the bounds or the samples
-    are not known, and of a break-even, which is one number a training and no mean over samples.
+    are not known, and of what jumps from one training to the next, whose samples say nothing of it.
     """
-    if metric.bounds is None or metric.break_even or not samples or len(set(values)) > 1:
+    if metric.bounds is None or metric.jumps or not samples or len(set(values)) > 1:
         return None
     low, high = metric.bounds
     if low is None or high is None or values[0] not in (low, high):

@@ -51,10 +51,16 @@ class Metric:
     bounds: tuple[Finite | None, Finite | None] | None = None  # what it cannot leave
     exact: bool = False  # a closed form or a setting: no seed, no sample, no error
     break_even: BreakEven | None = None  # its number is the break-even that these give
+    by_training: bool = False  # it jumps from one training to the next: claims count trainings
     fact: bool = False  # a setting read off the configuration: shown, never counted or compared
     printed: bool = True  # False: the paper shows it in a plot, the numbers are not its own
 
     __pydantic_config__ = STRICT
+
+    @property
+    def jumps(self) -> bool:
+        """Whether claims count trainings: a break-even may be "never", too."""
+        return self.by_training or self.break_even is not None
 
     @property
     def without_error(self) -> bool:
