@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import subprocess
 import time
 
@@ -83,6 +84,18 @@ def forget():
         same_numbers.entries,
     ):
         cached.cache_clear()
+
+
+def test_asking_git_leaves_its_index_alone(checkout):
+    """What may be killed takes no lock: a file that was written again, as it is, renews nothing."""
+    (checkout / "src/module.py").write_text("1")
+    os.utime(checkout / "src/module.py", (1e9, 1e9))
+    before = (checkout / ".git/index").read_bytes()
+    forget()
+    head = codeage.git(checkout, "rev-parse", "HEAD")
+    assert provenance.code_version()["dirty"] is False and codeage._moved(checkout, head) == {}
+    assert codeage._differing(checkout, head, ["src/module.py"]) == set()
+    assert (checkout / ".git/index").read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -166,8 +166,8 @@ def _syntax(root: Path, commit: str, name: str) -> str | None:
 @functools.cache
 def _moved(root: Path, commit: str) -> dict[str, str]:
     """{name of a file under ``src/``: the name that it had at the commit}, where they differ."""
-    diff = ("diff", "--relative", "--find-renames=40%", "--diff-filter=R", "--name-status")
-    lines = (git(root, *diff, commit, "--", "src") or "").splitlines()
+    diff = ("diff", "--cached", "--relative", "--find-renames=40%", "--diff-filter=R")
+    lines = (git(root, *diff, "--name-status", commit, "--", "src") or "").splitlines()
     return {now: then for _, then, now in (line.split("\t") for line in lines)}
 
 
@@ -178,9 +178,10 @@ def _module(file: str) -> str:
 
 def _differing(root: Path, commit: str, names: list[str]) -> set[str]:
     """Files among ``names`` whose content is not that of the commit; new ones count."""
-    changed = git(root, "diff", "--relative", "--name-only", commit, "--", *names) or ""
-    new = git(root, "ls-files", "--others", "--exclude-standard", "--", *names) or ""
-    return {*changed.splitlines(), *new.splitlines()}
+    staged = git(root, "diff", "--cached", "--relative", "--name-only", commit, "--", *names) or ""
+    listed = ("ls-files", "--modified", "--others", "--exclude-standard")
+    edited = git(root, *listed, "--", *names) or ""
+    return {*staged.splitlines(), *edited.splitlines()}
 
 
 def _digest(path: Path) -> str:
@@ -188,8 +189,13 @@ def _digest(path: Path) -> str:
 
 
 def git(root: Path, *arguments: str) -> str | None:
-    """What a git command prints; None where it fails or there is no git."""
-    command = ["git", "-C", str(root), *arguments]
+    """What a git command prints; None where it fails or there is no git.
+
+    Only commands that leave the index alone: ``status`` with this option, ``diff`` of commits or
+    ``--cached``. A process that is killed while it renews the index leaves its lock behind, and no
+    one can commit.
+    """
+    command = ["git", "--no-optional-locks", "-C", str(root), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.SubprocessError):
