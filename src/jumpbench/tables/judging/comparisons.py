@@ -206,8 +206,9 @@ class Contrast:
         """Two-sided probability of a gap as large as this one if there were none."""
         from scipy import stats
 
-        if self.is_counted and not self.lacking and sum(self.votes):
-            return float(stats.binomtest(self.votes[0], sum(self.votes)).pvalue)
+        there, against = self.votes if self.is_counted and not self.lacking else (0, 0)
+        if there + against:
+            return float(stats.binomtest(there, there + against).pvalue)
         if (t := self.t()) is None:
             return None
         return float(2 * stats.t.sf(abs(t), self.error()[1]))
