@@ -1,6 +1,7 @@
 """Pictures beside a record: small, named with digests, shown by RESULTS.md and the page."""
 
 import base64
+import dataclasses
 import hashlib
 import io
 import json
@@ -162,6 +163,22 @@ def test_rows_are_pictured_in_the_column_that_most_of_them_have(project):
     runs = runpictures.runs_of_rows(View(table, "smoke", cells))
     assert [name.split(" (")[1] for name in runs] == ["hot)", "hot)"]
     assert [folder.name for folder in runs.values()] == ["coin-aaaaaaaaaa", "coin-bbbbbbbbbb"]
+
+
+def test_exact_values_out_of_another_rows_runs_have_no_samples_of_their_own(project):
+    """Of two reference rows, before and behind a row of samples, the one with runs of its own."""
+    table = load("toy/coins")
+    metric, row = next(iter(table.metrics)), table.rows[0]
+    rows = [
+        dataclasses.replace(row, name=n, reference=n != "drawn") for n in ("of", "drawn", "own")
+    ]
+    cells = [
+        Cell(name, "cost", metric, measured=1.0, values=[Value(0, 1.0, f"toy/coin-{run * 10}")])
+        for name, run in (("of", "a"), ("drawn", "a"), ("own", "b"))
+    ]
+    view = View(dataclasses.replace(table, rows=tuple(rows)), "smoke", cells)
+    assert [name.split(" (")[0] for name in runpictures.runs_of_rows(view)] == ["drawn", "own"]
+    assert [cell.row for cell in runpictures.first_cells(view).values()] == ["drawn", "own"]
 
 
 def test_sequences_are_no_picture_of_samples(tmp_path):

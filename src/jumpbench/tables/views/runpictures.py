@@ -22,7 +22,7 @@ MOST_NEEDS = 100
 def first_cells(view: View) -> dict[str, Cell]:
     """The first run of each cell, by its id, and the first cell that it fills."""
     first: dict[str, Cell] = {}
-    for cell in view.cells:
+    for cell in _references_last(view):
         for value in cell.values[:1]:
             if is_run_id(value.run):
                 first.setdefault(value.run, cell)
@@ -31,10 +31,16 @@ def first_cells(view: View) -> dict[str, Cell]:
 
 def runs_of_rows(view: View) -> dict[str, Path]:
     """The folder of a run of each row, by what the row and its column are called: in the column
-    that most rows have, so that they can be compared, else in the first one."""
+    that most rows have, so that they can be compared, else in the first one. Exact values that
+    come out of another row's runs have no samples of their own."""
     runs: dict[str, dict[str, str]] = {}
-    for cell in view.cells:
+    references, made = _references(view), set[str]()
+    for cell in _references_last(view):
         for value in cell.values[:1]:
+            if cell.row not in references:
+                made.add(value.run)
+            elif value.run in made:
+                continue
             if is_run_id(value.run):
                 runs.setdefault(cell.row, {}).setdefault(cell.column, value.run)
     filled = Counter(column for row in runs.values() for column in row)
@@ -43,6 +49,15 @@ def runs_of_rows(view: View) -> dict[str, Path]:
         f"{view.row_head(row)} ({view.column_head(column)})": run_folder(runs[row][column])
         for row, column in chosen.items()
     }
+
+
+def _references(view: View) -> set[str]:
+    return {row.name for row in view.table.rows if row.reference}
+
+
+def _references_last(view: View) -> list[Cell]:
+    references = _references(view)
+    return sorted(view.cells, key=lambda cell: cell.row in references)
 
 
 def trained_runs(folder: Path, seen: set[Path] | None = None) -> Iterator[Path]:
