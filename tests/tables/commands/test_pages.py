@@ -73,3 +73,20 @@ def test_a_setting_of_ours_is_not_counted_as_the_papers():
         count = sum("paper setting" in each for each in kinds.values())
         said = f"{count or 'none'} of {len(kinds)} tables in the"
         assert agreement(tables_of_the_pages(slug)).startswith(said)
+
+
+@pytest.mark.parametrize("slug", papers())
+def test_checks_of_ours_that_are_open_at_any_scale_are_counted(slug):
+    """What a smaller scale alone decides is open there, though a larger one has a record."""
+    names = [name for name in tables_of_the_pages(slug) if recorded_scales(name)]
+    waiting = 0
+    for name in names:
+        table = load(name)
+        for claim in table.claims:
+            if claim.ours or table.in_print is None:
+                said = [c for s in recorded_scales(name) for c in view(name, s).claims]
+                said = [c for c in said if c["id"] == claim.id]
+                decided = any(c["holds"] is not None for c in said)
+                waiting += not decided and any(c["detail"].startswith("open") for c in said)
+    counted = re.search(r"of our own checks .*?(\d+) (?:is|are) open", agreement(names))
+    assert waiting == (int(counted[1]) if counted else 0)

@@ -18,7 +18,6 @@ def agreement(tables: Sequence[str]) -> str:
     total = 0
     for table_id in tables:
         views = recorded_views(table_id)
-        deciding = [v for v in views if v.scale.kind in ("paper setting", "own setting")][-1:]
         in_print = load(table_id).in_print is not None
         if in_print:
             total += 1
@@ -28,7 +27,7 @@ def agreement(tables: Sequence[str]) -> str:
             if in_print and not claim.ours:
                 claims.append(standing)
             else:
-                checks.append(standing[0] or _open(claim.id, deciding))
+                checks.append(standing[0] or _open(claim.id, views))
     if printed:
         cells = [cell for view in printed for cell in view.cells if cell.asked and not cell.fact]
         measured = sum(cell.status == "measured" for cell in cells)
