@@ -70,7 +70,8 @@ class TemperedChains(Chains):
             self._turns = self._turns + info.turns
         elif moves > 1:
             self._powers = tuned(self._powers, info.swap_rates.cpu())
-        # It asks for one energy a replica first, which a kernel that starts with a state's knew.
+        # Each call counts the energies of the states that it is given, which a kernel knows that
+        # starts with them.
         known = min(super()._start_cost(x).energy_evaluations, 1.0)
         spent = info.cost + Cost(energy_evaluations=-self.replicas * known)
         return self._ladder.x.flatten(0, 1), spent

@@ -4,10 +4,9 @@ Every check (:mod:`jumpbench.tables.language.checks`) comes down to contrasts of
 paper says are positive (:mod:`jumpbench.tables.judging.comparisons`). A contrast is decided if it
 differs from zero at the level of ``sigmas`` standard errors (Student's t, or the sign test of what
 is counted by training); a tie, a number that is missing or partial, or a spread that is not
-measured leaves it open. A claim holds if all its
-contrasts are decided for it (an intersection-union test), fails if one is decided against it at a
-level that all share (Holm's procedure), and is open otherwise. It is judged at the scales alone
-that it names.
+measured leaves it open. A claim holds if all its contrasts are decided for it (an
+intersection-union test), fails if one is decided against it at a level that all share (Holm's
+procedure), and is open otherwise. It is judged at the scales alone that it names.
 
 Beside each claim stands whether it holds *in print*: in the paper's own numbers, by their signs.
 One that is not decided has a direction (:mod:`jumpbench.tables.judging.direction`), no verdict.

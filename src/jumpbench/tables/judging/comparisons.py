@@ -194,7 +194,7 @@ class Contrast:
 
     @property
     def unknown(self) -> str:
-        """Why there is no error, for a reader."""
+        """Why there is no error, for a reader, or how many trainings are for it."""
         n = len(self.seeds)
         if self.is_counted and n >= COMMON_SEEDS:
             return f"in {self.votes[0]} of {n} trainings"

@@ -20,9 +20,10 @@ MOST_NEEDS = 100
 
 
 def first_cells(view: View) -> dict[str, Cell]:
-    """The first run of each cell, by its id, and the first cell that it fills."""
-    first: dict[str, Cell] = {}
-    for cell in _references_last(view):
+    """The first run of each cell, by its id, and the first cell that it fills; one of a reference
+    row if there is no other, since its exact values may come out of another row's runs."""
+    first, references = dict[str, Cell](), _references(view)
+    for cell in sorted(view.cells, key=lambda cell: cell.row in references):
         for value in cell.values[:1]:
             if is_run_id(value.run):
                 first.setdefault(value.run, cell)
@@ -31,17 +32,15 @@ def first_cells(view: View) -> dict[str, Cell]:
 
 def runs_of_rows(view: View) -> dict[str, Path]:
     """The folder of a run of each row, by what the row and its column are called: in the column
-    that most rows have, so that they can be compared, else in the first one. Exact values that
-    come out of another row's runs have no samples of their own."""
+    that most rows have, so that they can be compared, else in the first one. A reference row has
+    the runs that no other row has."""
     runs: dict[str, dict[str, str]] = {}
-    references, made = _references(view), set[str]()
-    for cell in _references_last(view):
+    references, owners = _references(view), first_cells(view)
+    for cell in view.cells:
         for value in cell.values[:1]:
-            if cell.row not in references:
-                made.add(value.run)
-            elif value.run in made:
+            if value.run not in owners:
                 continue
-            if is_run_id(value.run):
+            if cell.row not in references or owners[value.run].row == cell.row:
                 runs.setdefault(cell.row, {}).setdefault(cell.column, value.run)
     filled = Counter(column for row in runs.values() for column in row)
     chosen = {row: max(there, key=lambda c: filled[c]) for row, there in runs.items()}
@@ -53,11 +52,6 @@ def runs_of_rows(view: View) -> dict[str, Path]:
 
 def _references(view: View) -> set[str]:
     return {row.name for row in view.table.rows if row.reference}
-
-
-def _references_last(view: View) -> list[Cell]:
-    references = _references(view)
-    return sorted(view.cells, key=lambda cell: cell.row in references)
 
 
 def trained_runs(folder: Path, seen: set[Path] | None = None) -> Iterator[Path]:
