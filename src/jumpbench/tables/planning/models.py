@@ -83,16 +83,12 @@ class Model:
 
     def measure(self, seed: int) -> dict[str, float]:
         """What the test of the card measures with draws of this seed."""
-        from lightning import Trainer
-
+        from jumpbench.methods.common.silent import silent_trainer
         from jumpbench.tables.planning.gate import construct
 
         self.method.seed = seed
-        trainer = Trainer(
-            accelerator="cpu", logger=False, enable_checkpointing=False,
-            enable_progress_bar=False, enable_model_summary=False,
-        )  # fmt: skip
-        trainer.test(self.method, construct(self.card["data"], "data"), verbose=False)
+        with silent_trainer() as trainer:
+            trainer.test(self.method, construct(self.card["data"], "data"), verbose=False)
         return dict(self.method.results)
 
 

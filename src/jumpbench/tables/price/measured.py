@@ -1,7 +1,6 @@
 """This machine's processor: seconds per unit of every kind of work, by doing a little of each."""
 
 import copy
-import logging
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention as attention
 from torch.utils.data import DataLoader
 
+from jumpbench.methods.common.silent import silent_trainer
 from jumpbench.tables.price.ledger import Ledger
 from jumpbench.tables.price.operators import Work
 
@@ -144,7 +144,7 @@ def _operator() -> float:
 
 def _step() -> float:
     """Of Lightning, for a training step that does nothing."""
-    from lightning import LightningModule, Trainer
+    from lightning import LightningModule
 
     class Idle(LightningModule):
         def __init__(self) -> None:
@@ -161,15 +161,6 @@ def _step() -> float:
             return torch.optim.SGD(self.parameters())
 
     idle = Idle()
-    speaks = logging.getLogger("lightning.pytorch")
-    level = speaks.level
-    speaks.setLevel(logging.ERROR)
-    try:
-        trainer = Trainer(
-            accelerator="cpu", devices=1, max_epochs=1, logger=False, enable_progress_bar=False,
-            enable_checkpointing=False, enable_model_summary=False,
-        )  # fmt: skip
+    with silent_trainer(max_epochs=1) as trainer:
         trainer.fit(idle, DataLoader([*range(300)], batch_size=None))  # type: ignore[arg-type]
-    finally:
-        speaks.setLevel(level)
     return min(b - a for a, b in zip(idle.times, idle.times[1:], strict=False))
