@@ -9,8 +9,8 @@ from omegaconf import OmegaConf
 
 from jumpbench.cli.main import main
 from jumpbench.paths import experiment_names, suite_root
-from jumpbench.tables.judging.collect import source_name
 from jumpbench.tables.judging.origins import Origins
+from jumpbench.tables.judging.readings import source_name
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.places import places

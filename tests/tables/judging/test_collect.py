@@ -6,7 +6,8 @@ import os
 import pytest
 
 from jumpbench.tables.judging.cells import Cell, spread_in_print, uncertainty, verdict
-from jumpbench.tables.judging.collect import Records, collect
+from jumpbench.tables.judging.collect import collect
+from jumpbench.tables.judging.readings import Records
 from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Published

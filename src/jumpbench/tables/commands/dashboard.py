@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jumpbench.errors import UserError
 from jumpbench.tables.commands.recorded import command_of, recorded_view
 from jumpbench.tables.commands.results import table_content
-from jumpbench.tables.judging.collect import source_name
+from jumpbench.tables.judging.readings import source_name
 from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Table

@@ -10,8 +10,9 @@ from typing import Any
 from jumpbench.errors import UserError
 from jumpbench.names import one_line, select
 from jumpbench.tables.commands.status import state_of
-from jumpbench.tables.judging.collect import Records, collect, source_name
+from jumpbench.tables.judging.collect import collect
 from jumpbench.tables.judging.origins import Origins
+from jumpbench.tables.judging.readings import Records, source_name
 from jumpbench.tables.language.spec import lines_of, load
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning import grid as grids

@@ -6,7 +6,8 @@ from typing import Any
 
 from jumpbench.tables.judging import claims, mentions
 from jumpbench.tables.judging.cells import Cell
-from jumpbench.tables.judging.collect import Records, collect, read
+from jumpbench.tables.judging.collect import collect
+from jumpbench.tables.judging.readings import Records, read
 from jumpbench.tables.judging.recorded_runs import RecordedRuns
 from jumpbench.tables.judging.table_provenance import table_provenance
 from jumpbench.tables.planning.grid import unique_runs
