@@ -7,7 +7,7 @@ not the paper's (``ours``), and a claim of the other file speaks of its own colu
 same runs here, judged as there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 Path_ = tuple[str | int, ...]
@@ -89,19 +89,23 @@ class _Extension:
             if name in (self.base.get("metrics") or {}):
                 raise self._change(("metrics", name))
         for metric, rows in self.own.get("published", {}).items():
-            for row, columns in rows.items() if isinstance(rows, dict) else ():
-                for column in columns if isinstance(columns, dict) else ():
+            for row, columns in _items(rows):
+                for column, _ in _items(columns):
                     if row in self.rows and column in self.columns:
                         raise self._change(("published", metric, row, column))
         for name, scale in self.own.get("scales", {}).items():
-            if name in (self.base.get("scales") or {}) and isinstance(scale, dict):
-                for key, entries in scale.items():
-                    there = {"rows": self.rows, "columns": self.columns}.get(key)
-                    if there is None:
-                        raise self._change(("scales", name, key))
-                    for entry in entries if isinstance(entries, dict) else ():
-                        if entry in there:
-                            raise self._change(("scales", name, key, entry))
+            if name in (self.base.get("scales") or {}):
+                self._only_adds_to_scale(name, scale)
+
+    def _only_adds_to_scale(self, name: str, scale: Any) -> None:
+        """The same for a scale that the other file has: new rows and columns alone."""
+        for key, entries in _items(scale):
+            there = {"rows": self.rows, "columns": self.columns}.get(key)
+            if there is None:
+                raise self._change(("scales", name, key))
+            for entry, _ in _items(entries):
+                if entry in there:
+                    raise self._change(("scales", name, key, entry))
 
     def _change(self, place: Path_) -> Exception:
         what = f"{'.'.join(map(str, place))} would change what {self._id} says; a table that "
@@ -132,6 +136,11 @@ class _Extension:
             else:
                 said[kind] = at
         return said
+
+
+def _items(value: Any) -> Iterable[tuple[Any, Any]]:
+    """Of a mapping; what is none has a message of its own where tables are read."""
+    return value.items() if isinstance(value, dict) else ()
 
 
 def _names(table: Mapping[str, Any], key: str) -> list[str]:

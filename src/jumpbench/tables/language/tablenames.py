@@ -49,6 +49,10 @@ class _Names:
         for i, column in enumerate(self.table.columns):
             self.refer("metric", column.metrics, ("columns", i, "metrics"))
         self._published()
+        self._figures()
+        self._claims()
+
+    def _figures(self) -> None:
         for i, figure in enumerate(self.table.figures or ()):
             name = figure.get("name", "figure")
             if not isinstance(name, str) or not FIGURE_NAME.fullmatch(name):
@@ -59,6 +63,8 @@ class _Names:
             if not isinstance(figure.get("caption", ""), str):
                 what = f"the caption of figure '{name}' is no text"
                 raise self.wrong(("figures", i, "caption"), what)
+
+    def _claims(self) -> None:
         ids = [claim.id for claim in self.table.claims]
         for i, claim in enumerate(self.table.claims):
             if claim.id in ids[:i]:
