@@ -197,7 +197,19 @@ def test_margins_are_checks(decide):
     assert decide(gap, {A: (0.5, 0.01), B: (0.7, 0.01)})[0] is False
     best = {"best": {"row": "fair", "among": ["biased"], "column": "small n", "margin": 0.3}}
     assert decide(best, {A: (0.5, 0.01), B: (0.9, 0.01)})[0] is True
-    assert decide(best, {A: (0.5, 0.01), B: (0.7, 0.01)})[0] is False
+    holds, detail = decide(best, {A: (0.5, 0.01), B: (0.7, 0.01)})
+    assert holds is False and "fair < biased by 0.3 (" in detail
+
+
+def test_a_negative_margin_reads_as_what_a_row_may_be_worse_by(decide):
+    best = {"best": {"row": "fair", "among": ["biased"], "column": "small n", "margin": -0.3}}
+    assert decide(best, {A: (0.7, 0.01), B: (0.5, 0.01)})[0] is True
+    holds, detail = decide(best, {A: (0.9, 0.01), B: (0.5, 0.01)})
+    assert holds is False and "fair < biased + 0.3 (" in detail
+    more = {"compare": {"left": RIGHT, "op": ">", "right": LEFT, "margin": -0.3}}
+    assert decide(more, {A: (0.7, 0.01), B: (0.5, 0.01)})[0] is True
+    holds, detail = decide(more, {A: (0.9, 0.01), B: (0.5, 0.01)})
+    assert holds is False and "biased > fair (small n, mean) - 0.3:" in detail
 
 
 def test_falling_behind_is_a_growing_disadvantage(decide):

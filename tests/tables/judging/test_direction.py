@@ -10,8 +10,8 @@ from jumpbench.tables.commands.agreement import stand
 from jumpbench.tables.judging.cells import Cell, Value
 from jumpbench.tables.judging.claims import evaluate
 from jumpbench.tables.judging.comparisons import Contrast, Estimate
-from jumpbench.tables.judging.contrasts import Tree
 from jumpbench.tables.judging.direction import LEVEL, MIXED, OTHER, SAME, direction
+from jumpbench.tables.judging.tree import Tree
 from jumpbench.tables.language.checks import Check
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.language.types import Claim

@@ -8,8 +8,8 @@ import pytest
 
 from jumpbench.tables.judging.claims import decide
 from jumpbench.tables.judging.comparisons import Contrast, Estimate
-from jumpbench.tables.judging.contrasts import Tree
 from jumpbench.tables.judging.levels import two_sided_level
+from jumpbench.tables.judging.tree import Tree
 
 TABLE = SimpleNamespace(sigmas=2.0)
 LEVEL, DRAWS = two_sided_level(2.0), 400

@@ -18,9 +18,10 @@ from typing import Any
 
 from jumpbench.tables.judging.cells import Cell, by_place
 from jumpbench.tables.judging.comparisons import COMMON_SEEDS, Contrast, Estimate
-from jumpbench.tables.judging.contrasts import Tree, contrasts
+from jumpbench.tables.judging.contrasts import contrasts
 from jumpbench.tables.judging.direction import Direction, direction
 from jumpbench.tables.judging.levels import holm, two_sided_level
+from jumpbench.tables.judging.tree import Tree
 from jumpbench.tables.language.scale import Heads
 from jumpbench.tables.language.types import Claim, Table
 

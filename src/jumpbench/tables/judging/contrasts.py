@@ -1,47 +1,18 @@
-"""What the check of a claim compares: contrasts of cells, joined by ``all`` and ``any``."""
+"""What the check of a claim compares: its contrasts of cells, in numbers and in words."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from jumpbench.errors import UserError
 from jumpbench.tables.judging.comparisons import Contrast, Estimate, significant
+from jumpbench.tables.judging.tree import Tree
 from jumpbench.tables.language.checks import Check, Place
 from jumpbench.tables.language.scale import Heads
 from jumpbench.tables.language.types import Claim, Table
 
 Source = Callable[[str, str, str], Estimate]
 """The number of (row, column, metric)."""
-
-
-@dataclass(frozen=True)
-class Tree:
-    """Contrasts joined by ``all`` or ``any``."""
-
-    joined: str
-    parts: tuple["Tree | Contrast", ...]
-
-    def leaves(self) -> Iterator[Contrast]:
-        for part in self.parts:
-            if isinstance(part, Tree):
-                yield from part.leaves()
-            else:
-                yield part
-
-    def needed(self) -> Iterator[Contrast]:
-        """Leaves without which the whole cannot hold: those that are no alternative to others."""
-        for part in self.parts if self.joined == "all" or len(self.parts) == 1 else ():
-            if isinstance(part, Tree):
-                yield from part.needed()
-            else:
-                yield part
-
-    def fold(self, signs: Mapping[int, bool | None]) -> bool | None:
-        """True, False or open (None), from the sign of every leaf (by its id)."""
-        states = [p.fold(signs) if isinstance(p, Tree) else signs[id(p)] for p in self.parts]
-        ends = self.joined == "any"  # the state that settles the whole
-        return ends if ends in states else None if None in states else not ends
 
 
 def contrasts(table: Table, claim: Claim, source: Source, heads: Heads) -> Tree:
@@ -90,8 +61,8 @@ class _Builder:
         lower = self.table.metrics[metric].better == "lower"
         a, b = self.source(left, column, metric), self.source(right, column, metric)
         sign = 1.0 if lower else -1.0
-        by = f" by {margin:g}" if margin else ""
-        sides = f"{self.heads.row(left)} {'<' if lower else '>'} {self.heads.row(right)}{by}"
+        op = "<" if lower else ">"
+        sides = f"{self.heads.row(left)} {op} {self.heads.row(right)}{_by(margin, op)}"
         words = f"{sides} ({self.heads.column(column)}, {metric}){_pair(a, b)}"
         return Contrast(((sign, b), (-sign, a)), -margin, words)
 
@@ -205,8 +176,8 @@ class _Builder:
         (a, left), (b, right) = self._side(at.left), self._side(at.right)
         sign = 1.0 if at.op == "<" else -1.0
         times = "" if at.factor == 1 else f"{at.factor:g} x "
-        by = f" by {at.margin:g}" if at.margin else ""
-        words = f"{self._sides(at.left, at.right, left, f' {at.op} {times}', right)}{by}"
+        sides = self._sides(at.left, at.right, left, f" {at.op} {times}", right)
+        words = f"{sides}{_by(at.margin, at.op)}"
         pair = _pair(a, b, at.factor)
         yield Contrast(((sign * at.factor, b), (-sign, a)), -at.margin, words + pair)
 
@@ -216,6 +187,14 @@ class _Builder:
             bound = f"{'+' if sign > 0 else '-'} {at.margin:g}"
             words = f"{left} {'<' if sign > 0 else '>'} {right} {bound}{_pair(a, b)}"
             yield Contrast(((sign, b), (-sign, a)), at.margin, words)
+
+
+def _by(margin: float, op: str) -> str:
+    """What stands after "left < right" if left must be lower by a margin, or may be higher by it
+    (a negative one)."""
+    if margin < 0:
+        return f" {'+' if op == '<' else '-'} {-margin:g}"
+    return f" by {margin:g}" if margin else ""
 
 
 def _pair(a: Estimate, b: Estimate, factor: float = 1.0) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from jumpbench.tables.judging.comparisons import Contrast
-from jumpbench.tables.judging.contrasts import Tree
+from jumpbench.tables.judging.tree import Tree
 
 SAME, OTHER, MIXED, LEVEL = "same", "other", "mixed", "level"
 WORDS = {
