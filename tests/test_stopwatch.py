@@ -58,3 +58,12 @@ def test_a_run_s_samples_and_training_are_timed_by_it(threads):
     time.sleep(0.3)
     clock.on_train_end(None, method)
     assert clock.seconds < 0.2
+
+
+def test_a_gpu_is_waited_for(monkeypatch):
+    waited = []
+    monkeypatch.setattr(torch.cuda, "synchronize", waited.append)
+    watch = Stopwatch("cuda:0")
+    assert watch.seconds <= watch.finished() and waited == [torch.device("cuda:0")]
+    Stopwatch("cpu").finished()
+    assert len(waited) == 1

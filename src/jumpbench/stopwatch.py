@@ -14,10 +14,18 @@ class Stopwatch:
     """
 
     def __init__(self, device: torch.device | str = "cpu") -> None:
-        alone = torch.device(device).type == "cpu" and torch.get_num_threads() == 1
+        self._device = torch.device(device)
+        alone = self._device.type == "cpu" and torch.get_num_threads() == 1
         self._clock = time.process_time if alone else time.monotonic
         self._began = self._clock()
 
     @property
     def seconds(self) -> float:
+        """So far; a GPU may still be at work on what it was asked."""
         return self._clock() - self._began
+
+    def finished(self) -> float:
+        """Seconds until the device has done all that it was asked, which is waited for."""
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+        return self.seconds

@@ -1,5 +1,7 @@
 """Laws, reverse rates and bridges of counts against matrix exponentials and Bayes' rule."""
 
+import math
+
 import pytest
 import torch
 
@@ -8,6 +10,7 @@ from jumpbench.processes.birth_death import Ehrenfest, ImmigrationDeath
 from jumpbench.processes.counts import log_binomial
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.finite import FiniteProcess, birth_death_generator, reverse_kernel
+from oracles import generator
 
 M = 8
 STATES = torch.arange(M + 1)
@@ -204,3 +207,24 @@ def test_survival_of_the_brightest_pixel():
 def test_bad_processes_are_refused(make, words):
     with pytest.raises(UserError, match=words):
         make()
+
+
+@pytest.mark.parametrize("process", [PureDeath(255), Ehrenfest(255), ImmigrationDeath(20.0)])
+def test_counts_in_bytes_do_not_wrap_around(process):
+    x, start = torch.tensor([0, 3, 254, 255]), torch.tensor(255)
+    wide = process.reverse_rates(x, 0.7, start), process.score(x, 0.7, start)
+    small = x.to(torch.uint8)
+    bytes_ = process.reverse_rates(small, 0.7, start), process.score(small, 0.7, start)
+    assert all(
+        torch.equal(a, b)
+        for w, s in zip(wide, bytes_, strict=True)
+        for a, b in zip(w, s, strict=True)
+    )
+
+
+def test_a_queue_that_starts_in_bytes_grows_beyond_them():
+    x = torch.full((20_000,), 254, dtype=torch.uint8)
+    mean = ImmigrationDeath(250.0).sample(x, 0.5, generator()).double().mean()
+    kept, rate = 254 * math.exp(-0.5), 250 * (1 - math.exp(-0.5))
+    error = math.sqrt((kept * (1 - math.exp(-0.5)) + rate) / len(x))
+    assert abs(mean - kept - rate) < 4 * error

@@ -7,6 +7,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from finite_processes import F64, TIGHT, both, clean_law, generator_matrix
+from jumpbench.errors import UserError
 from jumpbench.processes.masked import MaskedProcess
 from jumpbench.processes.uniform import UniformProcess
 from oracles import generator
@@ -214,3 +215,11 @@ def test_half_precision_scores_give_single_precision_laws():
         assert law.dtype == torch.float32
     expected = process.denoise(x, score.float(), 1.0)
     torch.testing.assert_close(process.denoise(x, score, 1.0), expected, rtol=1e-6, atol=0)
+
+
+def test_states_that_cannot_hold_the_mask_are_refused():
+    process, x = MaskedProcess(256), torch.zeros(4, 3, dtype=torch.uint8)
+    for sample in (lambda: process.sample(x, 1.0), lambda: process.sample_bridge(x, x, 1.0, 1.0)):
+        with pytest.raises(UserError, match=r"uint8 cannot hold 257 symbols: give .* torch.long"):
+            sample()
+    assert (process.sample(x.long(), 50.0) == 256).all()

@@ -88,3 +88,10 @@ def test_the_cost_and_the_refusals():
             anneal(target, SystematicGibbs(), 1, 3, rng, torch.tensor(powers))
     with pytest.raises(UserError, match="share"):
         anneal(target, SystematicGibbs(), 1, 3, rng, share=1.0)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_the_table_that_a_kernel_starts_with_counts(steps):
+    """A locally balanced kernel knows the table of every state that it has been in: 1 + K steps."""
+    done = anneal(Ring(), LocallyBalanced(), 2, 3, generator(), POWERS, steps=steps)
+    assert done.cost.energy_evaluations == (1 + 3 * steps) * (1 + 5 * 2)

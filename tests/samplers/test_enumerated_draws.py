@@ -8,6 +8,7 @@ from jumpbench.samplers.enumerated_draws import EnumeratedDraws
 from jumpbench.targets.base import random_states
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
+from jumpbench.targets.tempered import Tempered
 from oracles import generator
 
 
@@ -29,3 +30,12 @@ def test_a_large_target_is_refused():
     target = Ising(5, 0.3, coupling=-1.0, field=0.1)
     with pytest.raises(UserError, match="too many to enumerate"):
         EnumeratedDraws()(target, random_states(target, (2,), generator()), 1, generator())
+
+
+def test_a_power_for_each_group_of_a_batch_is_refused():
+    """Enumerated, such a target would give blocks of all states powers of their own."""
+    ladder = Tempered(Ising(3, 0.3), torch.tensor([0.0, 0.5, 0.75, 1.0]))
+    x = torch.zeros(8, 9, dtype=torch.long)
+    with pytest.raises(UserError, match="no single law"):
+        EnumeratedDraws()(ladder, x, 1, generator())
+    assert len(EnumeratedDraws()(Tempered(Ising(3, 0.3), 0.5), x, 1, generator())[0]) == 8

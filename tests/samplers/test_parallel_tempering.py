@@ -131,3 +131,10 @@ def test_no_value_is_asked_for():
         x = torch.zeros(4, 2, 5, dtype=torch.long, device="cuda")
         ladder = Ladder(x, torch.zeros(4, 2, dtype=torch.uint8, device="cuda"))
         ParallelTempering(SystematicGibbs())(Ring(), ladder, POWERS, 2)
+
+
+def test_the_table_that_a_kernel_starts_with_counts_once_a_replica():
+    target, rng = Ring(), generator()
+    ladder = Ladder.uniform(target, 4, 3, rng)
+    _, info = ParallelTempering(LocallyBalanced(), moves=2)(target, ladder, POWERS, 5, rng)
+    assert info.cost.energy_evaluations == 4 * (1 + 5 * 2) * (1 + 5 * 2)

@@ -1,6 +1,7 @@
 """Boltzmann machines against their definition, bond by bond, and the sets of a graph."""
 
 import math
+import pickle
 
 import pytest
 import torch
@@ -67,3 +68,12 @@ def test_what_is_no_machine_is_refused():
         SpinGlass(2, 1.0)
     with pytest.raises(UserError, match="penalty"):
         hard_core(5, 1.0, penalty=1.0)
+
+
+def test_couplings_are_copied_to_a_device_once_and_pickled_without_copies():
+    machine, x = random_machine(5, 1.0), torch.zeros(2, 5, dtype=torch.long, device="meta")
+    machine.site_log_ratios(x, torch.zeros(2, dtype=torch.long, device="meta"))
+    first, _ = machine._on(x.device)
+    assert machine._on(x.device)[0] is first and first.is_meta
+    again = pickle.loads(pickle.dumps(machine))
+    assert torch.equal(again.couplings, machine.couplings) and not again._copies

@@ -10,6 +10,7 @@ from abc import abstractmethod
 import torch
 from torch import Tensor
 
+from jumpbench.errors import UserError
 from jumpbench.ops.categorical import sample_categorical
 from jumpbench.ops.precision import at_least_single
 from jumpbench.processes.process import Process
@@ -98,8 +99,19 @@ class SiteProcess(Process):
     def sample(
         self, x: Tensor, noise: Tensor | float, generator: torch.Generator | None = None
     ) -> Tensor:
-        """States (..., D) after ``noise``, starting from x."""
+        """States (..., D) after ``noise``, starting from x, in the dtype of x.
+
+        Raises:
+            UserError: that dtype cannot hold all symbols.
+        """
+        self._check_holds(x)
         return sample_categorical(self.transition(x, noise), generator).to(x.dtype)
+
+    def _check_holds(self, x: Tensor) -> None:
+        if torch.iinfo(x.dtype).max < self.n_states - 1:
+            raise UserError(
+                f"{x.dtype} cannot hold {self.n_states} symbols: give states as torch.long"
+            )
 
     def bridge(
         self,
@@ -125,7 +137,12 @@ class SiteProcess(Process):
         noise_after: Tensor | float,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """States (..., D) of the bridge between x0 and x1, see :meth:`bridge`."""
+        """States (..., D) of the bridge between x0 and x1, see :meth:`bridge`.
+
+        Raises:
+            UserError: the dtype of x0 cannot hold all symbols.
+        """
+        self._check_holds(x0)
         probabilities = self.bridge(x0, x1, noise_before, noise_after)
         return sample_categorical(probabilities, generator).to(x0.dtype)
 

@@ -47,6 +47,7 @@ class ImmigrationDeath(CountProcess):
     def sample(
         self, x: Tensor, t: Tensor | float, generator: torch.Generator | None = None
     ) -> Tensor:
+        x = x.to(torch.promote_types(x.dtype, torch.int32))  # there is no largest count
         survival, loss = survival_of(t, x)
         mean = (self.immigration * loss).float().expand(x.shape)
         arrivals = torch.poisson(mean.contiguous(), generator=generator).to(x.dtype)

@@ -41,6 +41,7 @@ class CountProcess(Process):
         An event is undone with nu(origin) p(origin, t | start) / p(x, t | start): a birth backwards
         undoes a death from x + 1, a death backwards a birth from x - 1 (Blackout, eqs. 5 and 71).
         """
+        x = x.long()  # x + 1 must not wrap around
         here = self.log_marginal(x, t, start)
 
         def undone(origin: Tensor, rate: Tensor) -> Tensor:
@@ -53,6 +54,7 @@ class CountProcess(Process):
 
     def score(self, x: Tensor, t: Tensor | float, start: Tensor) -> tuple[Tensor, Tensor]:
         """Discrete scores nu(origin) (p(origin) - p(x)) / p(x) of undoing a death and a birth."""
+        x = x.long()
         births, deaths = self.reverse_rates(x, t, start)
         inverse = torch.where(x > 0, self.birth_rate((x - 1).clamp(min=0)), 0.0)
         return births - self.death_rate(x + 1), deaths - inverse

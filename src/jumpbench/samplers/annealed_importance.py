@@ -89,8 +89,9 @@ def anneal(
     log_weights = torch.zeros(systems, particles, dtype=torch.float64, device=device)
     resampled = torch.zeros(systems, dtype=torch.long, device=device)
     itself = torch.arange(particles, device=device).expand(systems, particles)
-    acceptance, evaluations, sequential = torch.zeros((), device=device), 1.0, 0
-    _, nothing = kernel(target, x[:1], 0, generator)
+    _, nothing = kernel(target, x[:1], 0, generator)  # what it asks for before its first step
+    acceptance, sequential = torch.zeros((), device=device), 0
+    evaluations = max(1.0, nothing.energy_evaluations)
     passed = [torch.zeros((), dtype=torch.float64, device=device)]
     while (len(passed) < len(powers)) if powers is not None else bool(passed[-1] < 1):
         gain = (target.log_prob(x).double() - log_start(target)).view(systems, particles)

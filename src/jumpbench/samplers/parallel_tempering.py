@@ -90,7 +90,7 @@ class ParallelTempering:
         rounds: int,
         generator: torch.Generator | None = None,
     ) -> tuple[Ladder, TemperingInfo]:
-        """``powers`` (K,), increasing to 1. Energies that the kernel knew count once."""
+        """``powers`` (K,), increasing to 1. What the kernel asks for at its start counts once."""
         x, seen = ladder.x, ladder.seen.clone()
         n_replicas, n, length = x.shape
         powers = powers.to(x.device)
@@ -98,8 +98,8 @@ class ParallelTempering:
         gaps = powers.diff().float()[:, None]
         probability = torch.zeros(n_replicas - 1, device=x.device)
         trips = torch.zeros(n, dtype=torch.long, device=x.device)
-        evaluations, steps, turns = 1.0, 0, [0, 0]
         _, nothing = self.kernel(target, x[-1, :1], 0, generator)
+        evaluations, steps, turns = max(1.0, nothing.energy_evaluations), 0, [0, 0]
         for turn in range(ladder.rounds, ladder.rounds + rounds):
             flat, info = self.kernel(replicas, x.reshape(-1, length), self.moves, generator)
             evaluations += info.energy_evaluations - nothing.energy_evaluations

@@ -1,6 +1,7 @@
 """Boltzmann machines: spins with pair couplings between any sites, and three families of them."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -42,6 +43,7 @@ class BoltzmannMachine(Target):
             raise UserError("couplings must be finite, symmetric and zero on the diagonal")
         self.beta, self.constant, self.dtype = float(beta), float(constant), dtype
         self.couplings, self.fields = couplings.to(dtype), field.to(dtype)
+        self._copies: dict[torch.device, tuple[Tensor, Tensor]] = {}
 
     def energy(self, x: Tensor) -> Tensor:
         spins = self._spins(x)
@@ -61,8 +63,9 @@ class BoltzmannMachine(Target):
     def site_log_ratios(self, x: Tensor, site: Tensor) -> Tensor:
         """x (B, D), site (B,) -> (B, N): the rows of :meth:`neighbor_log_ratios` at the sites."""
         spins = self._spins(x)
-        local = (self.couplings.to(x.device)[site] * spins).sum(-1)
-        local = local + self.fields.to(x.device)[site]
+        couplings, fields = self._on(x.device)
+        local = (couplings[site] * spins).sum(-1)
+        local = local + fields[site]
         old = x.gather(1, site[:, None])
         flip = -2 * self.beta * (2 * old[:, 0].to(self.dtype) - 1) * local
         return torch.where(torch.arange(2, device=x.device) == old, 0.0, flip[:, None])
@@ -71,7 +74,17 @@ class BoltzmannMachine(Target):
         return 2 * x.to(self.dtype) - 1
 
     def _local(self, spins: Tensor, pairs: float = 1.0) -> Tensor:
-        return pairs * (spins @ self.couplings.to(spins.device)) + self.fields.to(spins.device)
+        couplings, fields = self._on(spins.device)
+        return pairs * (spins @ couplings) + fields
+
+    def _on(self, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Couplings and fields on a device, copied to it once."""
+        if device not in self._copies:
+            self._copies[device] = self.couplings.to(device), self.fields.to(device)
+        return self._copies[device]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_copies": {}}
 
 
 class SpinGlass(BoltzmannMachine):

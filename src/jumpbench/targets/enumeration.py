@@ -53,13 +53,16 @@ class EnumeratedLaw:
         return torch.bincount(index, minlength=len(self.probs)).double() / len(index)
 
 
+@torch.no_grad()
 def enumerate_law(target: DiscreteTarget) -> EnumeratedLaw:
     """The exact law of a small target, to the precision of its own ``log_prob``.
 
     Raises:
         UserError: more than 2^20 states, or a log-probability that is NaN or +inf, or
-            -inf everywhere.
+            -inf everywhere; or a power for each group of a batch, which is several laws.
     """
+    if getattr(target, "is_by_group", False):
+        raise UserError("a target with a power for each group of states is no single law")
     states = all_states(target.length, target.n_states)
     log_prob = torch.cat([target.log_prob(part.long()).double() for part in states.split(2**16)])
     if wrong := int((log_prob.isnan() | (log_prob == math.inf)).sum()):

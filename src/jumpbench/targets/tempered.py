@@ -36,19 +36,20 @@ class Tempered:
         value = getattr(self.target, name)
         if name == "site_log_ratios":
             return lambda x, site: self._times(value(x, site))
-        if name in ("pair", "field", "beta") and self._by_group:
+        if name in ("pair", "field", "beta") and self.is_by_group:
             raise AttributeError(name)
         if name in ("pair", "field") and isinstance(self.power, Tensor):
             value = value.to(self.power.device)  # a power on a GPU is not waited for
         return self.power * value if name in ("pair", "field", "beta") else value
 
     @property
-    def _by_group(self) -> bool:
+    def is_by_group(self) -> bool:
+        """Whether the law of a state depends on its place in the batch."""
         return isinstance(self.power, Tensor) and self.power.dim() == 1
 
     def _times(self, values: Tensor) -> Tensor:
         """``values`` (B, ...) times the power."""
-        if isinstance(self.power, Tensor) and self._by_group:
+        if isinstance(self.power, Tensor) and self.is_by_group:
             groups = values.reshape(len(self.power), -1, *values.shape[1:])
             return (self.power.view(-1, *[1] * values.dim()) * groups).view(values.shape)
         return self.power * values

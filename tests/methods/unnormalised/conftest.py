@@ -12,8 +12,7 @@ def ticking(monkeypatch):
         def __init__(self, device):
             self.began = next(ticks)
 
-        @property
-        def seconds(self):
+        def finished(self):
             return next(ticks) - self.began
 
     monkeypatch.setattr("jumpbench.methods.unnormalised.chains.Stopwatch", Ticking)

@@ -135,11 +135,16 @@ def test_the_seed_decides_and_different_methods_share_no_numbers():
     assert not torch.equal(*draws)
 
 
-def test_a_budget_of_seconds_prolongs_the_burn_in(ticking):
-    """By a clock that ticks once a look: a burn-in of 50 is repeated until the seventh tick."""
+@pytest.mark.parametrize("ensembles", [1, 2])
+def test_a_budget_of_seconds_prolongs_the_burn_in(ticking, ensembles):
+    """By a clock that ticks once a look: a burn-in of 50 is repeated until the seventh tick, or
+    that of half the budget by each of two ensembles."""
     arguments = {"burn_in": 50, "spacing": 1, **SMALL}
-    method = Chains(**judged(Ising(4, 0.3)), kernel=LatticeMetropolis(), seconds=7, **arguments)
-    assert run(method)["moves_per_chain"] == 7 * 50 + 16
+    seconds = 7 * ensembles
+    chains = Chains(
+        **judged(Ising(4, 0.3)), kernel=LatticeMetropolis(), seconds=seconds, **arguments
+    )
+    assert run(chains, ensembles)["moves_per_chain"] == 7 * 50 + 16
 
 
 @pytest.mark.parametrize("ensembles", [1, 2])

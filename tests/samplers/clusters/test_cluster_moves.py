@@ -173,3 +173,15 @@ def test_wrapped_and_new_lattices_pass(kernel):
     x = random_states(Potts(3, 3, 0.7), (50,), generator())
     ours, potts = (kernel(t, x, 20, generator(1))[0] for t in (Clock(), Potts(3, 3, 0.7)))
     assert torch.equal(ours, potts)
+
+
+def test_wolff_turns_to_every_other_symbol_of_more_than_a_byte_s_half():
+    """From symbol 190 of 200 a cluster takes each other one as often; 190 + 199 exceeds a byte."""
+    n = 199_000
+    target, start = Potts(3, 200, 0.0), torch.full((n, 9), 190, dtype=torch.uint8)
+    after, _ = Wolff()(target, start, 1, generator(5))
+    changed = after[after != 190].long()
+    assert len(changed) == n  # without bonds a cluster is one site
+    seen = torch.bincount(changed, minlength=200).double()
+    z = (seen - n / 199) / math.sqrt(n / 199 * (1 - 1 / 199))
+    assert seen[190] == 0 and z[torch.arange(200) != 190].abs().max() < 4.5

@@ -65,13 +65,11 @@ def paths(
     row: str,
     column: str,
     count: int = 16,
-    times: int | None = None,
     stretched: bool = False,
 ) -> Any:
     """States along the way of ``count`` samples, one line each (Figs. 3, 6, 11).
 
     Args:
-        times: how many of the kept times are shown, evenly.
         stretched: every state from its darkest to its brightest value, as in Fig. 3.
     """
     import matplotlib.pyplot as plt
@@ -80,8 +78,6 @@ def paths(
     if artifact is None or "path" not in artifact:
         return None
     path = artifact["path"][:count].float()
-    if times is not None:
-        path = path[:, torch.linspace(0, path.shape[1] - 1, times).round().long()]
     white = max(int(path.max()), 1)
     if stretched:
         low, high = (f(path, (2, 3, 4), keepdim=True) for f in (torch.amin, torch.amax))

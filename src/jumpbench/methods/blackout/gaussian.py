@@ -1,7 +1,7 @@
 """The Gaussian diffusion that Blackout's Figures 1, 2 and 5 are drawn beside.
 
 Variance preserving with the cosine schedule (Nichol and Dhariwal 2021), states in [-1, 1]. The
-paper names neither; nothing is trained on it.
+paper names it for Figure 2 alone; nothing is trained on it.
 """
 
 import math

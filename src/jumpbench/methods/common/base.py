@@ -203,9 +203,7 @@ class Method(LightningModule, ABC):
         watch = Stopwatch(self.device)
         drawn = self.draw(batch, self.test_generator(number))
         draws = {"": drawn} if isinstance(drawn, Draws) else dict(drawn)
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
-        seconds = watch.seconds / len(draws)
+        seconds = watch.finished() / len(draws)
         reference = self.evaluation.keep(batch) if self.evaluation is not None else {}
         reference = {name: value.detach().cpu() for name, value in reference.items()}
         timed = {name: d if d.cost.seconds else d.timed(seconds) for name, d in draws.items()}

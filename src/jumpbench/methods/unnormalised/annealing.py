@@ -84,7 +84,7 @@ class AnnealedParticles(TargetSampler):
             self.target, self.kernel, tried, self.particles, generator, share=self.share_kept,
             steps=self.steps, resample_below=self.resample_below or 0.5,
         )  # fmt: skip
-        taken = watch.seconds
+        taken = watch.finished()
         part = tried / systems
         number = self._room(len(pilot.powers) - 1, taken, n * pilot.cost.energy_evaluations, part)
         powers = refined(pilot.powers, number)
@@ -93,7 +93,7 @@ class AnnealedParticles(TargetSampler):
             self.target, self.kernel, systems, self.particles, generator, powers=powers,
             steps=self.steps, resample_below=self.resample_below,
         )  # fmt: skip
-        seconds = watch.seconds
+        seconds = watch.finished()
         ones = torch.ones(systems, self.particles, dtype=torch.float64)
         extras = {
             "powers": number * ones,

@@ -33,9 +33,10 @@ class Chains(TargetSampler):
     The defaults are those of the published Metropolis rows of DASBS, in single proposals: 114
     sweeps at L = 24, which do not equilibrate below the critical temperature.
 
-    A run's ``budget["energy_evaluations"]`` is shared evenly among its ensembles: the burn-in is
-    repeated while the ensemble's share has room for one more and for the collection after it. What
-    a kernel asks for at its start is counted once per chain, which knows its state when it goes on.
+    A run's ``seconds`` and its ``budget["energy_evaluations"]`` are shared evenly among its
+    ensembles. The burn-in is repeated while the ensemble's share of the energies has room for one
+    more and for the collection after it. What a kernel asks for at its start is counted once per
+    chain, which knows its state when it goes on.
 
     Args:
         target: the law, such as an Ising or Potts model.
@@ -128,7 +129,7 @@ class Chains(TargetSampler):
             raise UserError("chains with a budget repeat the burn-in: set burn_in >= 1")
         watch, x, cost, moves = Stopwatch(self.device), self.start(n, generator), Cost(), 0
         cost += self._start_cost(x)
-        while moves == 0 or self._has_room(n, moves, cost, watch.seconds):
+        while moves == 0 or self._has_room(n, moves, cost, watch):
             x, spent = self.go_on(x, self.burn_in, generator)
             cost += spent
             moves += self.burn_in
@@ -139,10 +140,11 @@ class Chains(TargetSampler):
             rest = int(moves * (1 / self.burn_in_share - 1))
             kept = min(max(rest, LEAST_KEPT), most) if most else kept
             spacing = max(1, rest // kept)
+        watch.finished()  # what is left of the burn-in is no part of the draws
         watch = Stopwatch(self.device)
         _, samples, spent = self.collect(x, spacing, kept, generator)
         moves += kept * spacing
-        values = {"moves_per_chain": float(moves), "draw_seconds": watch.seconds}
+        values = {"moves_per_chain": float(moves), "draw_seconds": watch.finished()}
         return self.ensemble(samples, cost + spent, values | self.observed())
 
     def observed(self) -> dict[str, float]:
@@ -153,15 +155,15 @@ class Chains(TargetSampler):
         """The states (B, D) that count, of those that :meth:`go_on` takes."""
         return x
 
-    def _has_room(self, n: int, moves: int, cost: Cost, seconds: float) -> bool:
+    def _has_room(self, n: int, moves: int, cost: Cost, watch: Stopwatch) -> bool:
         """Whether ``n`` chains that made ``moves`` at ``cost`` may repeat their burn-in."""
-        limit, share = self.budget.get("energy_evaluations"), self.burn_in_share
-        if limit is None:
-            return seconds < share * (self.seconds or 0)
-        if self.seconds and seconds >= share * self.seconds:
+        limit, share = self.budget.get("energy_evaluations"), self.burn_in_share / self._count
+        if self.seconds and watch.finished() >= share * self.seconds:
             return False
-        to_come = self.burn_in + (self.collections * self.spacing if share == 1 else 0)
-        return n * cost.energy_evaluations * (1 + to_come / moves) <= share * limit / self._count
+        if limit is None:
+            return bool(self.seconds)
+        to_come = self.burn_in + (self.collections * self.spacing if self.burn_in_share == 1 else 0)
+        return n * cost.energy_evaluations * (1 + to_come / moves) <= share * limit
 
     def go_on(self, x: Tensor, moves: int, generator: torch.Generator) -> tuple[Tensor, Cost]:
         """States after further moves, and their cost without that of a start."""

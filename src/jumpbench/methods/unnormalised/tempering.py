@@ -72,7 +72,7 @@ class TemperedChains(Chains):
             self._powers = tuned(self._powers, info.swap_rates.cpu())
         # Each call counts the energies of the states that it is given, which a kernel knows that
         # starts with them.
-        known = min(super()._start_cost(x).energy_evaluations, 1.0)
+        known = super()._start_cost(x).energy_evaluations
         spent = info.cost + Cost(energy_evaluations=-self.replicas * known)
         return self._ladder.x.flatten(0, 1), spent
 

@@ -47,7 +47,8 @@ class Wolff:
                 yes = accepts(sites * gain.view(-1), generator)
                 accepted += yes
                 chosen = chosen & yes.view(batch, 1, 1)
-            x = torch.where(chosen, (x + shift) % target.n_states, x)
+            turned = (x.to(torch.int16) + shift) % target.n_states  # the sum may exceed a byte
+            x = torch.where(chosen, turned.to(x.dtype), x)
         x = x.reshape(shape).to(dtype)
         rate = never_rejected(x) if field is None else share(accepted, steps)
         return x, ChainInfo(rate, steps, steps)

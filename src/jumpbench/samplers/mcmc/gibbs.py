@@ -60,7 +60,8 @@ class SystematicGibbs:
 class BlockedGibbs:
     """A step is a sweep over blocks; all sites of a block are redrawn at once.
 
-    One table of neighbour ratios a block.
+    It asks for, and counts, one table of neighbour ratios a block, 1 + D (N - 1) energies, where
+    :class:`SystematicGibbs` counts N - 1 a site: on two colours twice as many a sweep.
 
     Args:
         blocks: boolean (K, D). Sites of one block must be independent given the others, as the
