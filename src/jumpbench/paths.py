@@ -121,14 +121,19 @@ def table_file(table_id: str, below: Path | None = None) -> Path | None:
 
 def _own_folders(variable: str) -> list[Path]:
     named = os.environ.get(variable, "").split(os.pathsep)
-    names = [name.strip() for name in named if name.strip()]
-    folders = [Path(os.path.realpath(named_folder(variable, name))) for name in names]
-    for folder in folders:
-        if not os.path.isdir(folder):
-            raise UserError(
-                f"{variable}: there is no folder {folder}; make it, or unset {variable}"
-            )
-    return folders
+    return [existing_folder(variable, name.strip()) for name in named if name.strip()]
+
+
+def existing_folder(variable: str, name: str) -> Path:
+    """The folder that an environment variable names.
+
+    Raises:
+        UserError: there is none.
+    """
+    folder = Path(os.path.realpath(named_folder(variable, name)))
+    if not os.path.isdir(folder):
+        raise UserError(f"{variable}: there is no folder {folder}; make it, or unset {variable}")
+    return folder
 
 
 def outputs_root() -> Path:

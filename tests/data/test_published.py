@@ -16,6 +16,7 @@ from jumpbench.cli.main import main
 from jumpbench.data import published
 from jumpbench.data.catalog import datasets
 from jumpbench.data.enhancers import verify_gosai
+from jumpbench.data.files import FETCHED
 from jumpbench.data.melodies import verify_pianoroll
 from jumpbench.data.published import CHECKSUMS, Published, confirm, fetch, resumed
 from jumpbench.errors import DataCorrupt, DataMissing
@@ -200,7 +201,7 @@ def test_pictures_are_checked_by_the_published_md5(instead, monkeypatch, server)
 
 
 def test_what_is_fetched_is_in_the_catalogue():
-    assert set(published.FETCHED) == set(published.sources()) <= set(datasets())
+    assert set(FETCHED) == set(published.sources()) <= set(datasets())
     for name, made in published.sources().items():
         assert all(one.url.startswith("http") for one in made), name
         assert "fetched by name" in datasets()[name].source

@@ -58,7 +58,7 @@ COMMANDS = {
         ("experiment", "metric", "seeds", "launcher", "fresh"),
         "a Hydra override; key=a,b,c is swept (the last such key gives the columns)",
         refused=_ONE_RUN,
-        more="example: jumpbench sweep experiment=dasbs/exact method.n_steps=10,20 metric=kl",
+        more="example: jumpbench sweep experiment=dasbs/exact method.n_steps=10,20 metric=tv@5",
     ),
     "compare": Command(
         making.compare,
@@ -94,7 +94,7 @@ COMMANDS = {
     "data": Command(
         showing.data, "verify datasets, fetch what is missing", "[NAME ...] [NAME=PATH ...]",
         overrides="verify a folder or file at another place, as that dataset (key is its name)",
-        more="Large archives (gosai, lakh_pianoroll, celeba) are fetched only if named.",
+        more="gosai, lakh_pianoroll, celeba and binarized_mnist are large: fetched only if named.",
     ),
     "models": Command(
         showing.models, "trained models to draw from; check draws and compares with their cards",

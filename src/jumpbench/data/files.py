@@ -26,6 +26,8 @@ from jumpbench.paths import data_root
 
 SUFFIXES = ("", ".gz", ".xz")
 DOWNLOAD_TIMEOUT_SECONDS = 30.0
+FETCHED = ("gosai", "lakh_pianoroll", "celeba", "binarized_mnist")
+"""Datasets of large files, which ``jumpbench data NAME`` alone fetches."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,8 @@ def download(dataset: str, file: DataFile, root: str | Path | None = None) -> Pa
 
     top = data_root(root)
     folder = top / dataset
-    reason = "nothing here fetches it"
+    by_name = f"`jumpbench data {dataset}` fetches it"
+    reason = by_name if dataset in FETCHED else "nothing here fetches it"
     for url in file.urls if _fetches and _writable(folder) else ():
         target = _target(top, folder, file, url)
         target.parent.mkdir(parents=True, exist_ok=True)

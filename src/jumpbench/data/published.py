@@ -98,9 +98,6 @@ def sources() -> dict[str, list[Published]]:
     }
 
 
-FETCHED = ("gosai", "lakh_pianoroll", "celeba", "binarized_mnist")
-
-
 def fetch(dataset: str, root: str | Path | None = None, told: Told = lambda *_: None) -> list[str]:
     """Fetch what is not there, convert it, and note its checksums; the names of what was written.
 

@@ -46,6 +46,12 @@ def test_a_model_is_the_run_in_half_precision(walk, capsys):
     assert "toy/walk: a walk; 0.0 MB, none" in capsys.readouterr().out
 
 
+def test_a_folder_of_models_that_does_not_exist_is_an_error(project, monkeypatch, capsys):
+    monkeypatch.setenv("JUMPBENCH_MODELS", str(project / "nowhere"))
+    assert main(["models"]) == 2
+    assert f"JUMPBENCH_MODELS: there is no folder {project / 'nowhere'}" in capsys.readouterr().err
+
+
 def test_checking_draws_again_and_compares(walk, capsys):
     root, _ = walk
     assert main(["models", "check", "toy/walk"]) == 0

@@ -66,6 +66,20 @@ def test_bad_sweeps_are_told_and_leave_nothing(project, capsys, words, told):
     assert not (project / "outputs/tables").exists()
 
 
+def test_a_metric_that_no_table_shows_is_told_before_and_its_likeness_after(project, capsys):
+    assert main([*FLIPS[:-1], "metric=men"]) == 1
+    shown = capsys.readouterr()
+    assert "note: no metric 'men'; did you mean 'mean'? (of those in tables" in shown.err
+    assert "measured no 'men'; did you mean 'mean'?" in shown.out + shown.err
+
+
+def test_the_example_in_the_help_is_of_metrics_that_there_are(capsys):
+    assert main(["sweep", "--help"]) == 0
+    example = capsys.readouterr().out.split("example: jumpbench ")[1].split()
+    metric = next(word for word in example if word.startswith("metric=")).removeprefix("metric=")
+    assert metric in sweep._known_metrics("dasbs/exact")
+
+
 def test_three_keys_are_rows_and_columns_of_their_products():
     swept, fixed = sweep.split("x/y", ["a.b=1,2", "c=[1,2],[3]", "d=p,q", "e=[4,5]"])
     assert fixed == ["e=[4,5]"] and swept["c"] == ["c=[1,2]", "c=[3]"]

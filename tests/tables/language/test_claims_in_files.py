@@ -33,7 +33,9 @@ def test_a_table_without_the_papers_setting_names_the_scales_of_its_claims(tmp_p
     path = tmp_path / "t.yaml"
     text = toys.TABLE.replace(", compare: true", "")
     path.write_text(text.replace("paper: {seeds: 3}", "paper: {compare: false, decides: false}"))
-    with pytest.raises(UserError, match=r"'lowest' needs scales: .SCALE: why it can be decided"):
+    with pytest.raises(
+        UserError, match="'lowest': no scale can decide it; give one of them decides"
+    ):
         parse("toy/t", path)
 
 

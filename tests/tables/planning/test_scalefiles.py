@@ -1,5 +1,7 @@
 """Group files of conf/scale stand for the overrides that they state."""
 
+import pickle
+
 import pytest
 
 from jumpbench.errors import UserError
@@ -104,3 +106,20 @@ def test_steps_can_be_a_multiple_of_others(project):
     assert run.config["method"]["steps"] == 60
     with pytest.raises(UserError, match=r"data\.none is no whole number in the configuration"):
         plan_run("toy/coin", ["+method.steps=${times:2,data.none}"])
+
+
+def test_the_scale_of_another_method_is_named_and_the_own_one(scale_file):
+    scale_file.write_text("coin: {smoke: {data: {n: 3}}}\ntiny: {smoke: {method: {heads: 3}}}\n")
+    own = r"scale=toy/tiny/smoke does not fit it \(method.heads=3\); did you mean 'scale=toy/coin/"
+    with pytest.raises(UserError, match=own):
+        plan_run("toy/coin", expanded(["scale=toy/tiny/smoke"]))
+    with pytest.raises(UserError, match="scales of that name: toy/coin/smoke, toy/tiny/smoke"):
+        plan_run("toy/walk", expanded(["scale=toy/tiny/smoke"]))
+    with pytest.raises(UserError, match=r"no key 'method\.heads'"):  # typed, not stated
+        plan_run("toy/coin", ["method.heads=3"])
+
+
+def test_what_a_scale_states_travels_to_other_processes(scale_file):
+    (text,) = expanded(["scale=toy/tiny/small"])
+    again = pickle.loads(pickle.dumps(text))
+    assert (again, again.scale) == ("data.n=5", "scale=toy/tiny/small")

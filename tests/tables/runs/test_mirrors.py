@@ -225,3 +225,10 @@ def test_where_wandb_cannot_be_reached_the_mirror_is_offline(project, monkeypatc
     logger = loggers.opened({"_target_": "toys.WandbLogger"}, project, "abc")
     assert logger.experiment and [one.get("offline") for one in given] == [None, True]
     assert "no route; mirrored offline" in caplog.text
+
+
+def test_a_table_with_an_override_is_mirrored_by_a_name_that_wandb_takes(project, without_key):
+    assert main(["table", *CHOSEN, "logger=wandb", "method.n_samples=50"]) == 0
+    (folder,) = (project / "outputs/tables/toy/coins").glob("smoke+*")
+    (kept,) = [a for a in offline(folder)[0].artifacts if a.type == "table"]
+    assert kept.name.removeprefix("toy-coins-") == folder.name.replace("+", "-")

@@ -75,7 +75,8 @@ def test_the_time_of_all_runs_is_that_of_the_present_and_of_those_to_come(projec
     assert lines[0] == f"started 1/3: {runs[0].id} (walk 0)"
     assert lines[1].startswith("0/3, about 33 min 39 s left, ends ")  # a minute has passed
     assert lines[1].endswith(f"; {runs[0].id}: fit 981/1000, 1 s each, 19 s left")
-    assert lines[2].startswith("done 1/3") and lines[2].endswith("in 1 min 50 s")
+    assert lines[2].startswith("done 1/3, about 3 min 40 s left")  # of the two others
+    assert lines[2].endswith("in 1 min 50 s")
     assert lines[3] == f"started 2/3: {runs[1].id} (walk 1)"
 
 

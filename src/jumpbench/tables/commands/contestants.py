@@ -139,7 +139,8 @@ def defined(
 
 def fitted(row: Contestant, typed: Sequence[str], further: Sequence[str] = ()) -> list[str]:
     """All overrides of a row's run, without what a target of one's own does not take."""
-    return fitting(row.experiment, expanded((*row.overrides, *further)), typed)[0]
+    stated = expanded((*row.overrides, *further))
+    return [str(text) for text in fitting(row.experiment, stated, typed)[0]]  # a file holds them
 
 
 def _unneeded(run: Any) -> dict[str, Any]:

@@ -72,7 +72,8 @@ def _parted(place: str) -> tuple[str, str, str]:
 
 def _had(dataset: "Dataset") -> str:
     """Verify a dataset; one that is absent is fetched first, if its address is known."""
-    from jumpbench.data.published import FETCHED, fetch
+    from jumpbench.data.files import FETCHED
+    from jumpbench.data.published import fetch
 
     try:
         return dataset.verify()

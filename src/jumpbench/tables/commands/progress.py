@@ -121,6 +121,7 @@ class Terminal:
         if pace := self._paces.pop(run.hash, None):
             seconds = time.monotonic() - pace.began
             self._remaining.took(run, seconds)
+            self._remaining.ended(run)
             if self._plain:
                 self._line(f"done {self._state()}: {run.id} in {exact_duration(seconds)}")
         self._ended(run)

@@ -16,6 +16,7 @@ from hydra.core.override_parser.types import ValueType
 
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
+from jumpbench.names import no_such
 from jumpbench.paths import made_file, sweep_of_wandb
 from jumpbench.tables.commands.reproduction import reproduce
 from jumpbench.tables.language.spec import available, load, parse
@@ -57,6 +58,7 @@ def sweep(
     if not names:
         known = ", ".join(_known_metrics(experiment)) or "the names that jumpbench run prints"
         raise UserError(f"which metric? give metric=NAME,NAME; known: {known}")
+    _tell_unknown(experiment, names)
     content = table(experiment, swept, fixed, names)
     for row in content["rows"]:  # what fits no run is told before a file is written
         for column in content["columns"]:
@@ -156,6 +158,15 @@ def _short(override: str) -> str:
     """``n_steps=10`` for ``method.n_steps=10``."""
     key, _, value = override.partition("=")
     return f"{key.split('.')[-1]}={value}" if key else ""
+
+
+def _tell_unknown(experiment: str, names: Sequence[str]) -> None:
+    """A note for metrics that no table shows: a run may measure more, or a name is misspelt."""
+    known = _known_metrics(experiment)
+    for name in names if known else ():
+        if name not in known:
+            told = f"{no_such('metric', name, known)} (of those in tables; a run may have more)"
+            print(f"note: {told}", file=sys.stderr)
 
 
 def _known_metrics(experiment: str) -> list[str]:

@@ -1,6 +1,7 @@
 """The mirror of a whole table in W&B: cells as a table, files as an artifact, figures."""
 
 import hashlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def mirror_table(
     pictures = sorted((folder / "figures").glob("*.png"))
     for picture in (path for path in pictures if embedded(path)):
         logger.log_image(f"figures/{picture.stem}", [str(picture)])
-    artifact = wandb.Artifact(name.replace("/", "-").replace("@", "-"), type="table")
+    artifact = wandb.Artifact(re.sub(r"[^\w.-]", "-", name, flags=re.ASCII), type="table")
     for file in sorted(folder.glob("table.*")):
         artifact.add_file(str(file))
     logger.experiment.log_artifact(artifact)

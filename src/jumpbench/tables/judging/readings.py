@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any
 
 from jumpbench.errors import UserError
@@ -104,7 +105,8 @@ def _unusable(entry: GridCell, run: Run, metrics: Mapping[str, Any]) -> str | No
     """Why the metrics of a run give a cell no number; None if they do."""
     source = source_name(entry.metric, entry.row, entry.column)
     if source not in metrics:
-        return f"{run.id} measured no '{source}'"
+        near = get_close_matches(source, metrics, n=1)
+        return f"{run.id} measured no '{source}'" + (f"; did you mean '{near[0]}'?" if near else "")
     number, samples = _number(metrics[source]), _number(metrics.get("n_samples", 0))
     if number is None:
         return f"{run.folder / METRICS}: '{source}' is not a number; {_REMEDY}"

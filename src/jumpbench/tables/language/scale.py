@@ -12,6 +12,7 @@ SCALES = ("smoke", "small", "medium", "paper")
 
 
 ScaleName = Literal["smoke", "small", "medium", "paper"]
+Cost = Literal["", "A", "B", "C", "D"]
 
 
 @dataclass(frozen=True)

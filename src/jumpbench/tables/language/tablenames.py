@@ -3,8 +3,11 @@
 import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from string import Formatter
 from typing import Any
 
+from jumpbench.data.catalog import datasets
+from jumpbench.names import no_such
 from jumpbench.tables.language.checks import Place
 from jumpbench.tables.language.metric import BreakEven
 from jumpbench.tables.language.types import Claim, Table
@@ -42,6 +45,8 @@ class _Names:
                 if name in names[:i]:
                     raise self.wrong((f"{kind}s", i), f"{kind} '{name}' is defined twice")
         self._rows()
+        self._data()
+        self._sources()
         for name, metric in self.table.metrics.items():
             if metric.break_even:
                 self._break_even(name, metric.break_even)
@@ -52,6 +57,28 @@ class _Names:
         self._figures()
         self._claims()
 
+    def _data(self) -> None:
+        known = datasets()
+        for i, name in enumerate(self.table.data):
+            if name not in known:
+                raise self.wrong(("data", i), str(no_such("dataset", name, known)))
+
+    def _sources(self) -> None:
+        """What stands in braces is a name of each row and column that has the metric."""
+        for row, column, metric in self.table.cells():
+            if row.cited:
+                continue
+            known = {"row", "column", *row.vars, *column.vars}
+            for key in ("source", "perfect", "sample_std", "error", "by_sample"):
+                text, place = getattr(metric, key) or "", ("metrics", metric.name, key)
+                try:
+                    names = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+                except ValueError as error:
+                    raise self.wrong(place, f"{text[:80]!r}: {error}") from None
+                for name in sorted(names - known):
+                    what = f"row '{row.name}' and column '{column.name}' have no '{name}' in vars"
+                    raise self.wrong(place, f"{text[:80]!r}: {what}")
+
     def _figures(self) -> None:
         for i, figure in enumerate(self.table.figures or ()):
             name = figure.get("name", "figure")
@@ -60,6 +87,9 @@ class _Names:
                     f"figure name {name!r}: at most 100 letters, digits and ._+-, it names a file"
                 )
                 raise self.wrong(("figures", i, "name"), what)
+            if not isinstance(figure.get("_target_"), str):
+                what = f"figure '{name}' names no function: give _target_"
+                raise self.wrong(("figures", i), what)
             if not isinstance(figure.get("caption", ""), str):
                 what = f"the caption of figure '{name}' is no text"
                 raise self.wrong(("figures", i, "caption"), what)
@@ -79,7 +109,10 @@ class _Names:
     def _where(self, claim: Claim, place: tuple) -> None:
         """Some scale can decide it, and those that it names exist and decide claims."""
         if claim.check is not None and not self.table.deciding(claim):
-            what = f"claim '{claim.id}' needs scales: {{SCALE: why it can be decided there}}"
+            what = (
+                f"claim '{claim.id}': no scale can decide it; give one of them decides: true or "
+                "compare: true, or the claim scales: {SCALE: why it can be decided there}"
+            )
             raise self.wrong(place, what)
         for name in claim.scales:
             scale = self.table.scales.get(name)

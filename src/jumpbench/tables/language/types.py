@@ -15,7 +15,7 @@ from pydantic import Field
 from jumpbench.tables.language.checks import Check
 from jumpbench.tables.language.fields import STRICT, Name, Positive, Words
 from jumpbench.tables.language.metric import Metric
-from jumpbench.tables.language.scale import Scale, ScaleName
+from jumpbench.tables.language.scale import Cost, Scale, ScaleName
 
 PAPERS, OWN = "the paper's setting", "a setting of our own"
 """Why a scale can decide a claim that names none."""
@@ -112,7 +112,7 @@ class Table:
     published: Mapping[str, Mapping[str, Mapping[str, Published]]] = field(default_factory=dict)
     experiment: str | None = None
     overrides: Words = ()
-    cost: str | Mapping[ScaleName, str] = ""
+    cost: Cost | Mapping[ScaleName, Cost] = ""
     data: Words = ()
     verdict: Verdict = Verdict()
     paper_seeds: Annotated[int, Field(ge=1)] = 1

@@ -22,6 +22,7 @@ from jumpbench.tables.planning.fast.formulas import plain_copy, resolved_but
 from jumpbench.tables.planning.fast.values import with_value
 from jumpbench.tables.planning.hydra_groups import composed_groups
 from jumpbench.tables.planning.hydra_overrides import chooses_group, of_one_value
+from jumpbench.tables.planning.scalefiles import Stated
 
 
 def composed(experiment: str, overrides: Sequence[str] = ()) -> dict[str, Any]:
@@ -85,9 +86,15 @@ def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]
             *above, last = key.split(".")
             parent = functools.reduce(_mapping_at, above, config)
             parent[last] = plain_copy(value)
-    for override in parsed:
-        if not chooses_group(override):
+    for text, override in zip(overrides, parsed, strict=True):
+        if chooses_group(override):
+            continue
+        try:
             config = with_value(experiment, config, override)
+        except UserError:
+            if isinstance(text, Stated):
+                raise text.misfit(experiment) from None
+            raise
     return config
 
 

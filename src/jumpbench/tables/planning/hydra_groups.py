@@ -1,6 +1,7 @@
 """What Hydra composes of an experiment and the options chosen for its groups."""
 
 import functools
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,11 +49,30 @@ def composed_groups(experiment: str | None, groups: tuple[str, ...]) -> dict[str
     try:
         return composition_cache.cached(by_hydra, conf_dirs(), chosen)
     except (*FAILURES, OSError) as error:
-        raise UserError(f"{about}: {explained(error)}") from None
+        raise UserError(f"{about}: {_no_option(error) or explained(error)}") from None
     except yaml.YAMLError as error:
         raise UserError(f"{about}: {' '.join(str(error).split())}") from None
     except RecursionError:
         raise UserError(f"{about}: a value contains itself (an alias)") from None
+
+
+def _no_option(error: BaseException) -> str | None:
+    """What there is in place of an option of a group that Hydra did not find."""
+    found = _NOT_FOUND.search(str(error))
+    group, name = found.groups() if found else ("", "")
+    while group and not (options := _options(group)) and "/" in group:
+        group, _, last = group.rpartition("/")  # groups and options may have slashes both
+        name = f"{last}/{name}"
+    return str(no_such(group, name, options)) if group and options else None
+
+
+_NOT_FOUND = re.compile(r"Could not find '([^']+)/([^'/]+)'")
+
+
+def _options(group: str) -> list[str]:
+    folders = [root / group for root in conf_dirs()]
+    files = {file.relative_to(folder) for folder in folders for file in folder.rglob("*.yaml")}
+    return sorted(str(file.with_suffix("")) for file in files)
 
 
 def _choices(experiment: str | None, groups: Sequence[str]) -> list[str]:

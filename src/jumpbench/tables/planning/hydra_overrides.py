@@ -30,7 +30,7 @@ def parsed_override(experiment: str, text: str) -> Override:
     try:
         return _parse(text)
     except FAILURES as error:
-        raise UserError(f"experiment {experiment}: {explained(error)}") from None
+        raise UserError(f"experiment {experiment}: {text[:80]}: {explained(error)}") from None
 
 
 def of_one_value(experiment: str, text: str) -> Override:

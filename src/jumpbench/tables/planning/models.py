@@ -22,7 +22,7 @@ from jumpbench.data.files import DOWNLOAD_TIMEOUT_SECONDS
 from jumpbench.errors import DataCorrupt, DataMissing, UserError
 from jumpbench.files import write_atomic
 from jumpbench.names import no_such
-from jumpbench.paths import cache_folder, checkout, named_folder
+from jumpbench.paths import cache_folder, checkout, existing_folder
 
 if TYPE_CHECKING:
     from jumpbench.methods.common.base import Method
@@ -178,7 +178,9 @@ def suite_folder() -> Path | None:
 
 def _own_folder() -> Path | None:
     own = os.environ.get(VARIABLE, "")
-    return None if not own or "://" in own else named_folder(VARIABLE, own)
+    if not own or "://" in own:
+        return None
+    return existing_folder(VARIABLE, own)
 
 
 def _fetched(name: str) -> Path | None:

@@ -42,8 +42,33 @@ def expanded(overrides: Iterable[str]) -> list[str]:
     result: list[str] = []
     for override in overrides:
         named = scale_file(override)
-        result += [override] if named is None else _from_file(*named)
+        stated = () if named is None else _from_file(*named)
+        result += [override] if named is None else [Stated(text, override) for text in stated]
     return result
+
+
+class Stated(str):
+    """An override of a scale, which remembers the ``scale=`` that it stands for."""
+
+    scale: str
+
+    def __new__(cls, text: str, scale: str = "") -> "Stated":
+        made = super().__new__(cls, text)
+        made.scale = scale
+        return made
+
+    def misfit(self, experiment: str) -> UserError:
+        """What to say where an experiment has no place for it."""
+        scale = self.scale.rpartition("/")[2]
+        own = f"{_PREFIX}{experiment}/{scale}"
+        paper, _, _ = experiment.partition("/")
+        others = sorted({f"{paper}/{m}/{s}" for m, s in _of_paper(paper) if s == scale})
+        hint = ""
+        if own.removeprefix(_PREFIX) in others and own != self.scale:
+            hint = f"; did you mean '{own}'?"
+        elif others:
+            hint = f"; scales of that name: {', '.join(others)}"
+        return UserError(f"experiment {experiment}: {self.scale} does not fit it ({self}){hint}")
 
 
 def scale_file(override: str) -> tuple[Path, tuple[str, str]] | None:
@@ -56,7 +81,7 @@ def scale_file(override: str) -> tuple[Path, tuple[str, str]] | None:
         return None
     wanted = override.removeprefix(_PREFIX)
     paper, _, inside = wanted.partition("/")
-    files = {f.stem: f for root in reversed(conf_dirs()) for f in (root / "scale").glob("*.yaml")}
+    files = _files()
     if (path := files.get(paper)) is None:
         raise no_such("file of conf/scale", paper, sorted(files))
     scales = _scales(path, path.stat().st_mtime_ns)
@@ -68,6 +93,16 @@ def scale_file(override: str) -> tuple[Path, tuple[str, str]] | None:
         known = ", ".join(of_method)
         raise UserError(f"which scale of {wanted}? scale={wanted}/SCALE with one of {known}")
     raise no_such("scale", wanted, [f"{paper}/{m}/{s}" for m, s in scales])
+
+
+def _files() -> dict[str, Path]:
+    return {f.stem: f for root in reversed(conf_dirs()) for f in (root / "scale").glob("*.yaml")}
+
+
+def _of_paper(paper: str) -> Iterable[tuple[str, str]]:
+    """(method, scale) of each scale of a paper."""
+    path = _files().get(paper)
+    return _scales(path, path.stat().st_mtime_ns) if path else ()
 
 
 @functools.cache

@@ -88,11 +88,13 @@ def seeds(text: str | None, default: int) -> Sequence[int]:
     """
     if text is None:
         return range(default)
-    parts = [part.strip() for part in text.strip().strip("[]").split(",") if part.strip()]
+    text = text.strip()
+    listed = text.startswith("[") and text.endswith("]")
+    parts = [part.strip() for part in (text[1:-1] if listed else text).split(",") if part.strip()]
     plain = all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts)
-    if not parts or not plain or parts == ["0"] == [text.strip()]:
+    if not parts or not plain or parts == ["0"] == [text]:
         raise UserError(f"seeds={text[:40]!r}: give a number of seeds (3), or seeds ([0,2])")
-    if len(parts) == 1 and not text.strip().startswith("["):
+    if len(parts) == 1 and not listed:
         if int(parts[0]) > 1000:
             raise UserError(f"seeds={parts[0]}: more than 1000 seeds; give them as a list, [7]")
         return range(int(parts[0]))

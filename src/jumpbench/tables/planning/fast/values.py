@@ -20,7 +20,7 @@ def explained(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0] if lines else type(error).__name__
     cause = str(innermost(error)).strip().splitlines()
-    if cause and cause[0].strip() not in text:
+    if cause and cause[0].strip() not in text and cause[0].strip() != "None":
         text += f" ({cause[0].strip()})"
     return text[:400]
 
@@ -159,6 +159,16 @@ RENAMED = {
 """Keys of earlier versions, and what says the same today."""
 
 
+def _beneath(node: DictConfig, above: list[str], name: str) -> list[str]:
+    """The keys of this name that lie one node deeper."""
+    inner = {key: node._get_node(key) for key in node}
+    return [
+        ".".join([*above, str(key), name])
+        for key, value in inner.items()
+        if isinstance(value, DictConfig) and name in {*value, *arguments_of(value)}
+    ]
+
+
 def _must_exist(config: DictConfig, key: str) -> None:
     """Raises :class:`UserError` with the nearest name if a key is not part of the configuration."""
     node: Any = config
@@ -175,6 +185,7 @@ def _must_exist(config: DictConfig, key: str) -> None:
             if nowhere := leads_nowhere(str(node.get("_target_", ""))):
                 raise UserError(f"{'.'.join(names[:i])}: {nowhere}")
             known = [".".join([*names[:i], str(k)]) for k in {*node, *arguments}]
+            known = _beneath(node, names[:i], name) or known
             raise UserError(f"{no_such('key', here, known)} (a new key is written +{key}=)")
         if not OmegaConf.is_config(node) or i == len(names) - 1:
             return  # a list's element, or beneath a plain value: OmegaConf says what is wrong
