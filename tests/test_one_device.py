@@ -14,6 +14,8 @@ from hydra.utils import instantiate
 from lightning.fabric.utilities.apply_func import move_data_to_device
 
 from fake_gpu import fake_gpu
+from jumpbench.methods.dnfs.exact import sampler_law
+from jumpbench.methods.dnfs.exact_chain import chain_law
 from jumpbench.samplers.clusters import swendsen_wang
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import build
@@ -181,6 +183,22 @@ def test_every_tensor_is_on_the_gpu_and_none_is_waited_for(run, monkeypatch):
             batch = data.on_after_batch_transfer(move_data_to_device(batch, "cuda"), 0)
             {"fit": train, "test": evaluate}[stage](method, batch, asked)
             assert set(asked) <= WAITS_FOR.keys(), set(asked) - WAITS_FOR.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("column", ["Ising 3x3", "MIS on the 3x3 grid graph"])
+def test_exact_laws_of_a_flow_are_on_its_device(column, monkeypatch):
+    monkeypatch.setattr("jumpbench.methods.dnfs.module.check_positive", lambda *args: None)
+    selection = Selection("smoke", "1", "DNFS", column)
+    run = next(cell for cell in build(load("dnfs/exact"), selection) if cell.asked).runs[0]
+    method = instantiate(run.config["method"], _convert_="all")
+    with fake_gpu():
+        method.to("cuda")
+        method._to_device()
+        times = torch.linspace(0, 1, 4, device="cuda")
+        for law_of in (sampler_law, chain_law):
+            law = law_of(method.network, method.target, times).law
+            assert law.device.type == "cuda" and law.shape == (512,)
 
 
 def test_a_tensor_on_the_wrong_device_is_found():

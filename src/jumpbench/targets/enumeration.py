@@ -54,8 +54,12 @@ class EnumeratedLaw:
 
 
 @torch.no_grad()
-def enumerate_law(target: DiscreteTarget) -> EnumeratedLaw:
-    """The exact law of a small target, to the precision of its own ``log_prob``.
+def enumerate_law(
+    target: DiscreteTarget, device: torch.device | str | None = None
+) -> EnumeratedLaw:
+    """The exact law of a small target, to the precision of its own ``log_prob``, on the CPU.
+
+    ``device`` is where the target computes, if its tensors are elsewhere.
 
     Raises:
         UserError: more than 2^20 states, or a log-probability that is NaN or +inf, or
@@ -64,7 +68,8 @@ def enumerate_law(target: DiscreteTarget) -> EnumeratedLaw:
     if getattr(target, "is_by_group", False):
         raise UserError("a target with a power for each group of states is no single law")
     states = all_states(target.length, target.n_states)
-    log_prob = torch.cat([target.log_prob(part.long()).double() for part in states.split(2**16)])
+    parts = (part.long().to(device) for part in states.split(2**16))
+    log_prob = torch.cat([target.log_prob(part).double().cpu() for part in parts])
     if wrong := int((log_prob.isnan() | (log_prob == math.inf)).sum()):
         raise UserError(
             f"log_prob of {type(target).__name__} is NaN or +inf at {wrong} of {len(states)} states"

@@ -111,8 +111,11 @@ def test_the_balance_of_modes_at_stage_ends():
     trainer.test(method, Numbers(512), verbose=False)
     curves = method.curves
     assert set(curves) == {
-        f"{name}@{k}" for name in ("mode_imbalance", "mode_persistence") for k in (1, 2)
+        f"{name}@{k}"
+        for name in ("mode_imbalance", "mode_persistence", "n_samples")
+        for k in (1, 2)
     }
+    assert curves["n_samples@1"] == 600
     assert curves["mode_persistence@2"] > 0.99
     assert curves["mode_imbalance@2"] < 4 * 0.5 / 600**0.5  # of fair starts, four standard errors
     assert method.results["mode_persistence"] > 0.99

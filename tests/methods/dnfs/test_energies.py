@@ -218,3 +218,15 @@ def test_persistent_chains_are_shared_out_over_devices():
     method._trainer = SimpleNamespace(world_size=3)
     with pytest.raises(UserError, match=r"objective\.chains=128 cannot be shared by 3 devices"):
         method.on_fit_start()
+
+
+@pytest.mark.parametrize("objective", [EnergyDiscrepancy(), RatioMatching()])
+def test_objectives_of_bits_refuse_other_symbols(objective):
+    energy, data = BitEnergy(4, 3), torch.randint(3, (8, 4), generator=generator())
+    with pytest.raises(UserError, match="flips bits, and the energy has 3 symbols"):
+        objective(energy, data, generator())
+
+
+def test_more_symbols_than_a_byte_holds_are_refused():
+    with pytest.raises(UserError, match="at most 256 symbols, not 300"):
+        EnergyModel(RatioMatching(), energy=BitEnergy, length=4, n_states=300)

@@ -166,6 +166,12 @@ def test_trajectories_of_the_exact_flow_follow_the_path_all_three_ways(bits, exa
     )
     forward, chains = (still[:, WAYS.index(way)] for way in ("forward", "chains"))
     assert torch.equal(chains, forward[:, :1].expand_as(chains))  # where the chains start
+    late = (0.5, 1.0)  # uniform states start the chains whatever the first shown time is
+    states = trajectories(exact_flux, bits.target, grid(8), data[:9], SystematicGibbs(), 0, late,
+                          generator(3))  # fmt: skip
+    again = trajectories(exact_flux, bits.target, grid(8), data[:9], SystematicGibbs(), 0, shown,
+                         generator(3))  # fmt: skip
+    assert torch.equal(states[:, WAYS.index("chains"), 0], again[:, WAYS.index("forward"), 0])
     with pytest.raises(UserError, match="must increase"):
         trajectories(exact_flux, bits.target, grid(8), data, SystematicGibbs(), 1, (1, 0.5), made)
 

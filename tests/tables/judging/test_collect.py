@@ -43,6 +43,16 @@ def test_cells_are_means_over_the_seeds_that_are_there(table):
     assert Cell.from_json(json.loads(json.dumps(cell.as_json())), "here") == cell
 
 
+def test_a_point_of_a_curve_says_its_own_number_of_samples(table):
+    grid = build(table, Selection("smoke", rows="fair", columns="small n"))
+    metric = dataclasses.replace(table.metrics["mean"], source="mean@2")
+    entry = dataclasses.replace(grid[0], metric=metric)
+    for own, expected in ({"n_samples@2": 16.0}, 16), ({"n_samples@1": 16.0}, 100):
+        finish(entry.runs[0], **{"mean@2": 0.5, "n_samples": 100.0, **own})
+        (cell,) = collect(table, [entry], Records(), "smoke")
+        assert cell.n_samples == expected
+
+
 @pytest.mark.parametrize(
     ("kept", "expected"),
     [({"spin": [1, 0.5]}, [2.0, 1.0]), ({}, None), ({"spin": [1, "nan"]}, None), ([1], None)],

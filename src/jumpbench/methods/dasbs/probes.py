@@ -99,7 +99,8 @@ class ModeBalance:
     def __call__(self, method: Any, generator: torch.Generator) -> dict[str, float]:
         draws = method.sample(self.n_samples, generator)
         fractions = symbol_fractions(draws.samples, method.target.n_states)
-        values = {"mode_imbalance": float(mode_imbalance(dominating_symbols(fractions)))}
+        imbalance = float(mode_imbalance(dominating_symbols(fractions)))
+        values = {"mode_imbalance": imbalance, "n_samples": float(self.n_samples)}
         if (persistence := draws.extras.get("mode_persistence")) is not None:
             values["mode_persistence"] = float(persistence.mean())
         return values

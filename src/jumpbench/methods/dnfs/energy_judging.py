@@ -8,6 +8,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from jumpbench.errors import UserError
 from jumpbench.methods.common.base import Method
 from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.draws import Draws
@@ -45,6 +46,9 @@ class EnergyMethod(Method):
         kernel_steps: length of these chains.
         model_probes: numbers of the trained energy, such as the error of its couplings.
         kwargs: ``seed`` and ``evaluation``.
+
+    Raises:
+        UserError: more than 256 symbols.
     """
 
     def __init__(
@@ -59,6 +63,8 @@ class EnergyMethod(Method):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        if n_states > 256:
+            raise UserError(f"states are stored as bytes: at most 256 symbols, not {n_states}")
         self.length, self.n_states, self.z_samples = length, n_states, z_samples
         self.kernel, self.kernel_steps = kernel, kernel_steps
         self.model_probes = list(model_probes)

@@ -6,6 +6,7 @@ from typing import Protocol, cast
 import torch
 from torch import Tensor, nn
 
+from jumpbench.errors import UserError
 from jumpbench.samplers.chain import Kernel
 from jumpbench.targets.energy_network import EnergyNetwork
 
@@ -37,6 +38,9 @@ class EnergyDiscrepancy:
     Data are perturbed, base = x xor xi with xi ~ Bernoulli(epsilon)^D, and so is the base m times;
     the loss is mean logsumexp over E(x) - E(negative_j), j = 1..m, and log w.
 
+    Raises:
+        UserError: an energy of other states than bits, when called.
+
     Args:
         epsilon: flip probability.
         negatives: m.
@@ -47,6 +51,8 @@ class EnergyDiscrepancy:
         self.epsilon, self.negatives, self.w = epsilon, negatives, w
 
     def __call__(self, energy: nn.Module, data: Tensor, generator: torch.Generator) -> Tensor:
+        _check_bits(energy)
+
         def flips(*shape: int) -> Tensor:
             u = torch.rand(*shape, generator=generator, device=generator.device)
             return (u < self.epsilon).long()
@@ -59,9 +65,14 @@ class EnergyDiscrepancy:
 
 
 class RatioMatching:
-    """mean over data of sum_i sigmoid(E(x) - E(x with bit i flipped))^2 (Hyvarinen 2007)."""
+    """mean over data of sum_i sigmoid(E(x) - E(x with bit i flipped))^2 (Hyvarinen 2007).
+
+    Raises:
+        UserError: an energy of other states than bits, when called.
+    """
 
     def __call__(self, energy: nn.Module, data: Tensor, generator: torch.Generator) -> Tensor:
+        _check_bits(energy)
         neighbours = cast(Callable[[Tensor], Tensor], energy.neighbor_differences)
         differences = neighbours(data).sum(-1)  # 0 at the current symbols
         return torch.sigmoid(-differences).square().sum(-1).mean()
@@ -95,3 +106,8 @@ class PersistentChains:
         ours, theirs = energy(data), energy(self.states)
         size = ours.square().mean() + theirs.square().mean()
         return ours.mean() - theirs.mean() + self.magnitude * size
+
+
+def _check_bits(energy: nn.Module) -> None:
+    if (n_states := getattr(energy, "n_states", 2)) != 2:
+        raise UserError(f"this objective flips bits, and the energy has {n_states} symbols a site")

@@ -20,7 +20,7 @@ class SamplerLaw:
     """What 2^D times K^D trajectories would show on average.
 
     Attributes:
-        law: of the trajectories' ends, (S,) float64.
+        law: of the trajectories' ends, (S,) float64, on the device of the times.
         mean_log_weight, left_mean_log_weight: E[w], the lower bounds of log Z.
         log_z, left_log_z: log E[exp w].
         ess: E[exp w]^2 / E[exp 2w], of trapezoidal weights.
@@ -67,10 +67,10 @@ def sampler_law(network: nn.Module, target: DiscreteTarget, times: Tensor) -> Sa
         UserError: more than 4096 states.
     """
     check_countable(target)
-    states = all_states(target.length, target.n_states).long()
+    states = all_states(target.length, target.n_states).long().to(times.device)
     slope = slope_of(target, states)
     count = len(states)
-    law = torch.full((count,), 1 / count, dtype=torch.float64)
+    law = torch.full((count,), 1 / count, dtype=torch.float64, device=times.device)
     parts = {name: law.clone() for name in ("trapezoid", "square", "left")}
     mean, left_mean = 0.0, 0.0
     for k, time in enumerate(times):
@@ -105,10 +105,10 @@ class ExactLaw:
     def __call__(
         self, network: nn.Module, target: DiscreteTarget, times: Tensor
     ) -> dict[str, float]:
-        truth = enumerate_law(target)
+        truth = enumerate_law(target, times.device)
         law = sampler_law(network, target, times)
         return {
-            "tv": float(total_variation(law.law, truth.probs)),
+            "tv": float(total_variation(law.law.cpu(), truth.probs)),
             "log_z_bias": abs(law.log_z - truth.log_z),
             "left_log_z_bias": abs(law.left_log_z - truth.log_z),
             "log_z_gap": truth.log_z - law.mean_log_weight,

@@ -20,7 +20,7 @@ class ChainLaw:
     """What all paths of :func:`~jumpbench.methods.dnfs.chain_weights.weighted_chains` would show.
 
     Attributes:
-        law: of the ends, (S,) float64.
+        law: of the ends, (S,) float64, on the device of the times.
         log_z: log E[w].
         ess: E[w]^2 / E[w^2].
     """
@@ -44,7 +44,7 @@ def chain_law(
     """
     check_countable(target)
     check_corrector(corrector)
-    states = all_states(target.length, target.n_states).long()
+    states = all_states(target.length, target.n_states).long().to(times.device)
     count, slope, mask = len(states), slope_of(target, states), mask_of(target)
     start = float(torch.as_tensor(log_start(target)))
 
@@ -55,7 +55,7 @@ def chain_law(
     def matrix(rate: Tensor, step: Tensor) -> Tensor:
         return matrix_of(jump_law(step * rate, states, frozen)[0])
 
-    law = torch.full((count,), start, dtype=torch.float64).exp()
+    law = torch.full((count,), start, dtype=torch.float64, device=times.device).exp()
     first, second = law / law, 1 / law
     ahead, _ = rates(times[0])
     for k, step in enumerate(times.diff()):
@@ -83,10 +83,10 @@ class ExactChainWeights:
     def __call__(
         self, network: nn.Module, target: DiscreteTarget, times: Tensor
     ) -> dict[str, float]:
-        truth = enumerate_law(target)
+        truth = enumerate_law(target, times.device)
         chain = chain_law(network, target, times, self.corrector)
         return {
-            "chain_tv": float(total_variation(chain.law, truth.probs)),
+            "chain_tv": float(total_variation(chain.law.cpu(), truth.probs)),
             "chain_log_z_bias": abs(chain.log_z - truth.log_z),
             "chain_ess": chain.ess,
         }

@@ -37,9 +37,10 @@ def trajectories(
     if not all(0 <= t <= 1 for t in shown) or sorted(set(shown)) != list(shown):
         raise UserError(f"shown_times must increase within 0..1, not {list(shown)}")
     at = [round(t * (len(times) - 1)) for t in shown]
-    forward = simulate_flow(network, target, times, len(data), generator, keep_path=True).states[at]
+    path = simulate_flow(network, target, times, len(data), generator, keep_path=True).states
+    forward = path[at]
     backward = reverse_paths(network, target, times, data, generator, keep_path=True)[1][at]
-    x, chains = forward[0], []
+    x, chains = path[0], []  # the uniform states that the flow starts from
     for t in shown:
         x, _ = kernel(
             PathLaw(target, torch.as_tensor(t, device=x.device)), x, kernel_steps, generator

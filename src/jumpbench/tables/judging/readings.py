@@ -83,7 +83,7 @@ def read(entry: GridCell, run: Run, records: Records) -> Reading:
     beside, remark = _beside(entry, run, metrics)
     return Reading(
         Value(run.seed, number, run.id, _by_sample(content, entry)),
-        samples=int(float(metrics.get("n_samples", 0))) or None,
+        samples=int(float(metrics.get(_count_name(entry, metrics), 0))) or None,
         status="measured", remark=remark, **beside,
     )  # fmt: skip
 
@@ -107,14 +107,22 @@ def _unusable(entry: GridCell, run: Run, metrics: Mapping[str, Any]) -> str | No
     if source not in metrics:
         near = get_close_matches(source, metrics, n=1)
         return f"{run.id} measured no '{source}'" + (f"; did you mean '{near[0]}'?" if near else "")
-    number, samples = _number(metrics[source]), _number(metrics.get("n_samples", 0))
+    count = _count_name(entry, metrics)
+    number, samples = _number(metrics[source]), _number(metrics.get(count, 0))
     if number is None:
         return f"{run.folder / METRICS}: '{source}' is not a number; {_REMEDY}"
     if not math.isfinite(number):
         return f"'{source}' of {run.id} is {number}"
     if samples is None or not math.isfinite(samples) or samples < 0:
-        return f"{run.folder / METRICS}: 'n_samples' is no count; {_REMEDY}"
+        return f"{run.folder / METRICS}: '{count}' is no count; {_REMEDY}"
     return None
+
+
+def _count_name(entry: GridCell, metrics: Mapping[str, Any]) -> str:
+    """What says how many samples a cell is about: ``NAME@POINT`` has them at its own point."""
+    _, _, point = source_name(entry.metric, entry.row, entry.column).partition("@")
+    own = f"n_samples@{point}"
+    return own if point and own in metrics else "n_samples"
 
 
 def _beside(
