@@ -274,3 +274,27 @@ def test_what_is_decided_is_what_the_numbers_say_today(project, machine):
             claim["holds"] = of_none if claim["id"] == "none" else kept
         file.write_text(json.dumps(content))
         assert decided_claims("toy/coins") == {"lowest"}
+
+
+@pytest.mark.parametrize(
+    ("anew", "measured", "perfect", "lost"),
+    [("perfect: floor", True, True, False), ("perfect: bottom", True, False, False),
+     ("perfect: floor, source: median", False, False, True),
+     ("perfect: floor, factor: 2", False, False, True)],
+)  # fmt: skip
+def test_what_a_metric_reads_by_now_is_not_what_a_record_has(
+    project, machine, capsys, anew, measured, perfect, lost
+):
+    assert main([*TABLE, "seeds=1"]) == 0 and main([*RECORD, "seeds=1"]) == 0
+    assert record(project)["read"]["mean"] == {"source": "mean", "perfect": "floor"}
+    shutil.rmtree(project / "first")
+    table = project / "reproduce/toy/coins.yaml"
+    table.write_text(table.read_text().replace("perfect: floor", anew))
+    plan = TablePlan(load("toy/coins"), Selection("small", seeds="1"))
+    files = TableFiles(plan, recorded_runs("toy/coins", "small"))
+    fair = next(cell for cell in files.cells() if cell.row == "fair")
+    assert (fair.measured is not None, fair.perfect is not None) == (measured, perfect)
+    assert bool(files.runs()) is lost
+    capsys.readouterr()
+    assert main([*RECORD, "seeds=1"]) == (2 if lost else 0)
+    assert ("no finished run" in capsys.readouterr().err) is lost

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from jumpbench.tables.judging.cells import Cell, Value, by_place
+from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs.codeage import is_here, is_outdated
@@ -27,6 +28,7 @@ class RecordedRuns:
         seeds = content.get("seeds") or ()
         self.seeds = [seed for seed in seeds if isinstance(seed, int) and 0 <= seed < 10**9]
         self.provenance: Mapping[str, Any] = content["provenance"]
+        self._read: Mapping[str, Mapping[str, Any]] = content.get("read") or {}
         self._cells = by_place([Cell.from_json(cell, where) for cell in content["cells"]])
 
     @property
@@ -37,17 +39,37 @@ class RecordedRuns:
     def found(self, entry: GridCell, run: Run) -> tuple[Cell, Value] | None:
         """The recorded cell of an entry, and the value of a run in it; None if there is none.
 
+        A metric that is read from another number of a run by now has no recorded value, and what
+        stands beside a value (what a perfect method scores, deviations) is left out where that is
+        read from another number. Earlier records do not say what was read.
+
         A break-even is computed from other cells: there the value is that of an error, as a sign
         that the run is recorded.
         """
         derived = entry.metric.break_even
         metric = derived.errors[0] if derived else entry.metric.name
         cell = self._cells.get((entry.row.name, entry.column.name, metric))
+        if cell and not derived:
+            cell = self._as_read_now(cell, entry.metric)
         values = cell.values if cell else ()
         for value in values:
             if cell and (value.run, value.seed) == (run.id, run.seed):
                 return cell, value
         return None
+
+    def _as_read_now(self, cell: Cell, metric: Metric) -> Cell | None:
+        """A cell without what is read from other numbers of a run by now."""
+        if (then := self._read.get(metric.name)) is None:
+            return cell
+        now = metric.read_as
+        changed = {key for key in {*then, *now} if then.get(key) != now.get(key)}
+        if changed & {"source", "factor"}:
+            return None
+        besides = {"perfect": "perfect", "sample_std": "std", "error": "run_error"}
+        anew: dict[str, Any] = {besides[key]: None for key in changed & set(besides)}
+        if "by_sample" in changed:
+            anew["values"] = [replace(value, by_sample=None) for value in cell.values]
+        return replace(cell, **anew)
 
     def failure(self, entry: GridCell, run: Run) -> str | None:
         """Why the recorded run of an entry has no number; None where the record does not say.

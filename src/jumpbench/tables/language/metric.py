@@ -58,6 +58,13 @@ class Metric:
     __pydantic_config__ = STRICT
 
     @property
+    def read_as(self) -> dict[str, str | float]:
+        """What of a run its numbers are, as a record keeps it: names, and the factor if any."""
+        names = ("source", "perfect", "sample_std", "by_sample", "error")
+        read = {"source": self.name} | {name: at for name in names if (at := getattr(self, name))}
+        return read if self.factor == 1 else {**read, "factor": self.factor}
+
+    @property
     def jumps(self) -> bool:
         """Whether claims count trainings: a break-even may be "never", too."""
         return self.by_training or self.break_even is not None

@@ -84,6 +84,7 @@ class TableFiles:
             "not_judged": self.not_judged or None,
             "seeds": plan.seeds,
             "mentions": self.mentions,  # numbers of its runs that its notes say
+            "read": {name: metric.read_as for name, metric in self.table.metrics.items()},
             "cells": [cell.as_json() for cell in cells],
             "claims": claims.evaluate(self.table, cells, plan.scale, self.not_judged),
             "provenance": table_provenance(plan.grid, cells, final, self._recorded),
