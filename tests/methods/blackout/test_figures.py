@@ -98,12 +98,12 @@ def test_more_images_than_are_shown_come_from_the_samples():
     plt.close("all")
 
 
-def test_chosen_times_of_a_path_may_be_stretched():
+def test_all_kept_times_of_a_path_are_shown_and_may_be_stretched():
     path = torch.zeros(2, 5, 1, 2, 2)
     path[:, 4] = 8
     path[:, 4, :, 0] = 4
-    page = paths(Filled({"path": path}), "a", "x", times=2).axes[0].images[0].get_array()
-    assert page.shape[:2] == (6, 6) and page[0, 3, 0] == 0.5 and page[1, 3, 0] == 1.0
+    page = paths(Filled({"path": path}), "a", "x").axes[0].images[0].get_array()
+    assert page.shape[:2] == (6, 15) and page[0, 12, 0] == 0.5 and page[1, 12, 0] == 1.0
     page = paths(Filled({"path": path}), "a", "x", stretched=True).axes[0].images[0].get_array()
     assert page[0, 12, 0] == 0.0 and page[1, 12, 0] == 1.0
     plt.close("all")
