@@ -149,3 +149,9 @@ def test_a_download_that_fails_leaves_no_folder(monkeypatch, tmp_path):
     with pytest.raises(DataMissing, match="no route"):
         read("mnist", DataFile("a-file", urls=("https://nowhere.invalid/a-file.gz",)), tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_dataset_that_is_fetched_by_name_says_so(tmp_path):
+    file = DataFile("binarized_mnist_train.amat")
+    with pytest.raises(DataMissing, match="`jumpbench data binarized_mnist` fetches it"):
+        download("binarized_mnist", file, tmp_path)

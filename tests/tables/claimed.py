@@ -24,3 +24,9 @@ def of_seeds(value, error, number):
     wave = [math.cos(math.pi * (number + 1) * (2 * k + 1) / (2 * SEEDS)) for k in range(SEEDS)]
     size = error * math.sqrt(SEEDS) / stdev(wave)
     return [Value(k, value + size * height, f"{number}/{k}") for k, height in enumerate(wave)]
+
+
+def finish(run, **metrics):
+    """As if the run had measured these."""
+    run.folder.mkdir(parents=True, exist_ok=True)
+    (run.folder / "metrics.json").write_text(json.dumps({"metrics": metrics, "seed": run.seed}))

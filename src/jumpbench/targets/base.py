@@ -123,6 +123,12 @@ def check_states(target: DiscreteTarget, x: Tensor) -> Tensor:
     return x
 
 
+def check_bytes(n_states: int) -> None:
+    """Raises UserError where symbols do not fit the bytes that states are stored in."""
+    if n_states > 256:
+        raise UserError(f"states are stored as bytes: at most 256 symbols, not {n_states}")
+
+
 def check_target(target: DiscreteTarget, x: Tensor) -> None:
     """Evaluates a target once at ``x``, before a long run, and says what is wrong with it.
 

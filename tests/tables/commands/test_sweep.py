@@ -69,7 +69,7 @@ def test_bad_sweeps_are_told_and_leave_nothing(project, capsys, words, told):
 def test_a_metric_that_no_table_shows_is_told_before_and_its_likeness_after(project, capsys):
     assert main([*FLIPS[:-1], "metric=men"]) == 1
     shown = capsys.readouterr()
-    assert "note: no metric 'men'; did you mean 'mean'? (of those in tables" in shown.err
+    assert "note: no metric 'men'; did you mean 'mean'? (a run may measure" in shown.err
     said = " ".join((shown.out + shown.err).split())  # lines break where the names of runs let them
     assert "measured no 'men'; did you mean 'mean'?" in said
 

@@ -250,3 +250,28 @@ def test_every_argument_of_a_constructor_is_a_key(project):
         plan_run("toy/coin", ["method.dooned=0.5"])
     run = plan_run("dnfs/independent_sets", ["network.readout_scale=0.1"])
     assert run.config["method"]["network"]["readout_scale"] == 0.1
+
+
+@pytest.mark.parametrize("text", ["[0,2", "0,2]", "[]", "[0,x]"])
+def test_seeds_need_both_brackets(text):
+    with pytest.raises(UserError, match="give a number of seeds"):
+        seeds(text, 3)
+    assert list(seeds("[0,2]", 3)) == list(seeds("0,2", 3)) == [0, 2]
+
+
+def test_an_option_that_does_not_exist_is_told_with_the_nearest():
+    with pytest.raises(UserError, match="no target 'isng'; did you mean 'ising'"):
+        plan_run("dasbs/exact", ["target=isng"])
+    with pytest.raises(UserError, match="no target/sgdd 'grid_men'; did you mean 'grid_mean'"):
+        plan_run("sgdd/table2", ["target=sgdd/grid_men"])
+
+
+def test_an_override_that_cannot_be_read_is_named():
+    with pytest.raises(UserError, match=r"data.n_samples=\[5: no viable alternative") as caught:
+        plan_run("sgdd/table2", ["data.n_samples=[5"])
+    assert "(None)" not in str(caught.value)
+
+
+def test_a_key_of_a_node_below_is_named():
+    with pytest.raises(UserError, match=r"did you mean 'method\.co[a-z]+\.buffer_size'"):
+        plan_run("dasbs/exact", ["method.buffer_size=3"])

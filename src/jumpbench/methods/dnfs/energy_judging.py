@@ -8,11 +8,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from jumpbench.errors import UserError
 from jumpbench.methods.common.base import Method
 from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.weights import effective_sample_size, log_mean_exp
+from jumpbench.targets.base import check_bytes
 from jumpbench.targets.energy_network import EnergyNetwork
 
 _CHUNK = 2**14
@@ -63,8 +63,7 @@ class EnergyMethod(Method):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if n_states > 256:
-            raise UserError(f"states are stored as bytes: at most 256 symbols, not {n_states}")
+        check_bytes(n_states)
         self.length, self.n_states, self.z_samples = length, n_states, z_samples
         self.kernel, self.kernel_steps = kernel, kernel_steps
         self.model_probes = list(model_probes)

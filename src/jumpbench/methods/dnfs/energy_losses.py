@@ -38,13 +38,13 @@ class EnergyDiscrepancy:
     Data are perturbed, base = x xor xi with xi ~ Bernoulli(epsilon)^D, and so is the base m times;
     the loss is mean logsumexp over E(x) - E(negative_j), j = 1..m, and log w.
 
-    Raises:
-        UserError: an energy of other states than bits, when called.
-
     Args:
         epsilon: flip probability.
         negatives: m.
         w: stabiliser; at 1 it adds a term of 0.
+
+    Raises:
+        UserError: an energy of other states than bits, when called.
     """
 
     def __init__(self, epsilon: float = 0.1, negatives: int = 32, w: float = 1.0) -> None:

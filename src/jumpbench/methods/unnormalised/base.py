@@ -12,7 +12,7 @@ from jumpbench.errors import UserError
 from jumpbench.methods.common.base import Method
 from jumpbench.samplers.cost import metered
 from jumpbench.samplers.draws import Draws
-from jumpbench.targets.base import DiscreteTarget, check_target, random_states
+from jumpbench.targets.base import DiscreteTarget, check_bytes, check_target, random_states
 from jumpbench.targets.consistency import check_consistency
 
 Optimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
@@ -46,10 +46,7 @@ class TargetSampler(Method):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if target.n_states > 256:
-            raise UserError(
-                f"states are stored as bytes: at most 256 symbols, not {target.n_states}"
-            )
+        check_bytes(target.n_states)
         vars(self)["target"] = target  # past nn.Module, which would make it a submodule
         self.metered_target = metered(target, self.meter)
         self.warm_start = warm_start

@@ -165,7 +165,7 @@ def _tell_unknown(experiment: str, names: Sequence[str]) -> None:
     known = _known_metrics(experiment)
     for name in names if known else ():
         if name not in known:
-            told = f"{no_such('metric', name, known)} (of those in tables; a run may have more)"
+            told = f"{no_such('metric', name, known)} (a run may measure more than tables show)"
             print(f"note: {told}", file=sys.stderr)
 
 

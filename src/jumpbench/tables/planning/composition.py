@@ -91,9 +91,9 @@ def with_copies(experiment: str, overrides: Sequence[str], nodes: dict[str, Any]
             continue
         try:
             config = with_value(experiment, config, override)
-        except UserError:
+        except UserError as error:
             if isinstance(text, Stated):
-                raise text.misfit(experiment) from None
+                raise text.misfit(experiment, error) from None
             raise
     return config
 

@@ -57,18 +57,15 @@ class Stated(str):
         made.scale = scale
         return made
 
-    def misfit(self, experiment: str) -> UserError:
-        """What to say where an experiment has no place for it."""
-        scale = self.scale.rpartition("/")[2]
-        own = f"{_PREFIX}{experiment}/{scale}"
-        paper, _, _ = experiment.partition("/")
-        others = sorted({f"{paper}/{m}/{s}" for m, s in _of_paper(paper) if s == scale})
-        hint = ""
-        if own.removeprefix(_PREFIX) in others and own != self.scale:
-            hint = f"; did you mean '{own}'?"
-        elif others:
-            hint = f"; scales of that name: {', '.join(others)}"
-        return UserError(f"experiment {experiment}: {self.scale} does not fit it ({self}){hint}")
+    def misfit(self, experiment: str, error: UserError) -> UserError:
+        """What to say where an experiment has no place for it: its own scale of that name, or
+        what is wrong."""
+        own = f"{experiment}/{self.scale.rpartition('/')[2]}"
+        if own in _known(experiment.partition("/")[0]) and self.scale != _PREFIX + own:
+            why = f"it does not fit ({self}); did you mean '{_PREFIX}{own}'?"
+        else:
+            why = str(error).removeprefix(f"experiment {experiment}: ")
+        return UserError(f"experiment {experiment}: {self.scale}: {why}")
 
 
 def scale_file(override: str) -> tuple[Path, tuple[str, str]] | None:
@@ -92,17 +89,18 @@ def scale_file(override: str) -> tuple[Path, tuple[str, str]] | None:
     if not scale and of_method:
         known = ", ".join(of_method)
         raise UserError(f"which scale of {wanted}? scale={wanted}/SCALE with one of {known}")
-    raise no_such("scale", wanted, [f"{paper}/{m}/{s}" for m, s in scales])
+    raise no_such("scale", wanted, _known(paper))
 
 
 def _files() -> dict[str, Path]:
     return {f.stem: f for root in reversed(conf_dirs()) for f in (root / "scale").glob("*.yaml")}
 
 
-def _of_paper(paper: str) -> Iterable[tuple[str, str]]:
-    """(method, scale) of each scale of a paper."""
+def _known(paper: str) -> list[str]:
+    """PAPER/METHOD/SCALE of each scale of a paper."""
     path = _files().get(paper)
-    return _scales(path, path.stat().st_mtime_ns) if path else ()
+    scales = _scales(path, path.stat().st_mtime_ns) if path else ()
+    return [f"{paper}/{method}/{scale}" for method, scale in scales]
 
 
 @functools.cache
