@@ -134,9 +134,10 @@ class SampleBatches(LightningDataModule):
 
     Batch i is ``{"count": B, "counts": (B * held_out, ...)}``: the samples of the whole run are as
     good a grid over the held-out part as over the samples, so one stage draws and judges both.
+    Once all held-out counts have been given, batches have none.
 
     Args:
-        source: the data; its held-out part is cycled through.
+        source: the data; each of its held-out counts is given once at most.
         n_samples: over all batches and processes.
         batch_size: drawn at a time, by one process; part of what the samples are.
         held_out: held-out counts that go with each sample.
@@ -163,8 +164,8 @@ class SampleBatches(LightningDataModule):
         def make(number: int) -> Batch:
             first = number * self.batch_size
             count = min(self.batch_size, self.n_samples - first)
-            index = torch.arange(first * self.held_out, (first + count) * self.held_out)
-            return {"count": count, "index": index % available, "part": "test"}
+            ends = (min(at * self.held_out, available) for at in (first, first + count))
+            return {"count": count, "index": torch.arange(*ends), "part": "test"}
 
         return numbered_loader(make, -(-self.n_samples // self.batch_size), self.trainer)
 

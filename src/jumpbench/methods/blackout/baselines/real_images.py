@@ -12,11 +12,14 @@ class RealImages(Method):
     """Gives back the first held-out images of a batch of ``SampleBatches``.
 
     Raises:
-        UserError: batches without held-out images.
+        UserError: batches with fewer held-out images than samples.
     """
 
     def draw(self, batch: Batch, generator: torch.Generator) -> Draws:
         images = batch["counts"][: int(batch["count"])]
         if len(images) < int(batch["count"]):
-            raise UserError("real images in place of samples: set sampling.held_out=1")
+            raise UserError(
+                "real images in place of samples: set sampling.held_out=1, and data.n_samples to "
+                "the number of held-out images at most"
+            )
         return Draws(images)
