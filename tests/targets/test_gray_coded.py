@@ -8,7 +8,7 @@ import torch
 
 from jumpbench.data.densities import DENSITIES, ENTROPY, DensityData, code_of, entropy_floor
 from jumpbench.errors import UserError
-from jumpbench.metrics.hamming_mmd import hamming_mmd
+from jumpbench.metrics.hamming_mmd import hamming_mmd, mmd_noise
 from jumpbench.seeding import make_generator
 from jumpbench.targets.gray_coded import GrayCode
 
@@ -80,8 +80,30 @@ def test_mmd_of_equal_laws_is_zero_within_its_noise_and_of_uniform_bits_is_not()
     data = DensityData("checkerboard")
     x, y = data.bits("test", 0, 4000), data.bits("test", 1, 4000)
     uniform = torch.randint(2, x.shape, generator=make_generator(1))
-    assert abs(hamming_mmd(x, y)) < 4 * 0.35e-4
+    assert abs(hamming_mmd(x, y)) < 4 * mmd_noise(y, 4000)
+    assert mmd_noise(y, 4000) == pytest.approx(0.44e-4, rel=0.03)
     assert hamming_mmd(x, uniform) == pytest.approx(68e-4, rel=0.1)
+
+
+def test_noise_of_the_mmd_is_that_of_its_enumerated_law():
+    """Of three bits, by all pairs of states; and of 4,000 MMDs of 20 draws a side."""
+    g, p = make_generator(3), torch.tensor([0.2, 0.5, 0.7], dtype=torch.float64)
+    states = torch.cartesian_prod(*[torch.arange(2)] * 3)
+    law = torch.where(states == 1, p, 1 - p).prod(1)
+    kernel = torch.exp(-0.1 * (states[:, None] != states).sum(-1).double())
+    means = kernel @ law
+    centred = kernel - means[:, None] - means + law @ means
+    exact = float((law @ centred.square() @ law * (4 / (20 * 19) + 4 / 20**2)).sqrt())
+
+    def draws(*shape):
+        return (torch.rand(*shape, 3, generator=g, dtype=torch.float64) < p).long()
+
+    values = torch.tensor([hamming_mmd(*pair) for pair in draws(4000, 2, 20)]).double()
+    second = values.square()
+    assert abs(second.mean() - exact**2) < 4 * second.std() / len(values) ** 0.5
+    assert second.std() / len(values) ** 0.5 < 0.05 * exact**2
+    estimates = torch.tensor([mmd_noise(draws(1500), 20) for _ in range(20)])
+    assert abs(estimates.mean() - exact) < 4 * estimates.std() / 20**0.5 < 0.02 * exact
 
 
 def test_mmd_is_the_u_statistic():

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from jumpbench.data.densities import code_of, entropy_floor
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.metrics.hamming_mmd import hamming_mmd
+from jumpbench.metrics.hamming_mmd import hamming_mmd, mmd_noise
 from jumpbench.samplers.draws import Draws
 
 _MMD_UNIT = 1e4
@@ -42,13 +42,14 @@ class DensityEvaluation(Evaluation):
         self._extras: list[dict[str, Tensor]] = []
         self._points: list[Tensor] = []
         self._paths: Tensor | None = None
-        self._size = 0
+        self._noise = 0.0
 
     def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         self._mmd.append(_MMD_UNIT * hamming_mmd(draws.samples, reference["data"]))
         self._extras.append({k: v for k, v in draws.extras.items() if k != "trajectories"})
-        self._size = min(len(draws), len(reference["data"]))
         if not self._points:
+            size = min(len(draws), len(reference["data"]))
+            self._noise = _MMD_UNIT * mmd_noise(reference["data"], size)
             code = code_of(self.name)
             self._points = [
                 code.decode(part).float() for part in (draws.samples, reference["data"])
@@ -61,13 +62,11 @@ class DensityEvaluation(Evaluation):
 
     def results(self) -> dict[str, float]:
         mmd = torch.tensor(self._mmd, dtype=torch.float64)
-        # 0.35e-4 with 4000 samples a side; both terms of the variance fall like 1 / n.
-        noise = 0.35 * 4000 / self._size
-        error = float(mmd.std()) / len(mmd) ** 0.5 if len(mmd) > 1 else noise
+        error = float(mmd.std()) / len(mmd) ** 0.5 if len(mmd) > 1 else self._noise
         values = {
             "mmd": float(mmd.mean()),
             "mmd_error": error,
-            "mmd_floor": noise * math.sqrt(2 / (math.pi * len(mmd))),
+            "mmd_floor": self._noise * math.sqrt(2 / (math.pi * len(mmd))),
             "nll_floor": entropy_floor(self.name),
             "nll_uniform": self._points[0].shape[-1] * code_of(self.name).bits * math.log(2),
         }

@@ -9,8 +9,10 @@ from jumpbench.cli.main import main
 from jumpbench.paths import outputs_root, suite_root
 from jumpbench.tables.commands import recorded, recording
 from jumpbench.tables.commands.recorded import write_record
+from jumpbench.tables.planning.constructors import targets
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.runs import codeage
+from jumpbench.tables.runs.imports import imported
 
 RECORD = ["report", "--record", "toy/coins", "scale=smoke"]
 
@@ -132,7 +134,8 @@ def test_recording_warns_of_runs_that_are_older_than_their_code(project, capsys,
 
 def test_the_code_of_a_run_is_its_modules_and_what_they_import(project):
     config = plan_run("sgdd/table2", ["target.length=2"]).config
-    files = set().union(*(codeage.imported(name) for name in codeage.targets(config["method"])))
+    called = {node["_target_"] for _, node in targets(config["method"])}
+    files = set().union(*map(imported, called))
     names = {str(path.relative_to(suite_root() / "src/jumpbench")) for path in files}
     assert "methods/sgdd/module.py" in names and "methods/common/base.py" in names
     assert not any("dasbs" in name or "cli" in name for name in names)

@@ -12,7 +12,7 @@ from jumpbench.tables.commands.recorded import recorded_view
 from jumpbench.tables.commands.unchanged import unchanged
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.selection import Selection
-from jumpbench.tables.runs.codeage import git
+from jumpbench.tables.runs.git import git
 from jumpbench.tables.views.wording import made_by
 
 SMALL = Selection("small")

@@ -104,9 +104,9 @@ def test_a_fact_is_shown_and_not_counted(table):
     assert (fact.status, fact.measured, fact.paper) == ("fact", 0.5, 0.5)
     assert fact.verdict is None and (fact.uncertainty, fact.df) == (0.0, None)
     assert fact.estimate(metric, False, "here").value is None and absent.status == "missing"
-    assert counts([fact]) == "nothing to measure, 1 facts of the configuration"
+    assert counts([fact], table) == "nothing to measure, 1 facts of the configuration"
     other = dataclasses.replace(fact, fact=False, status="measured", n_samples=7)
-    assert counts([other, fact, absent]).startswith("1 of 1 cells measured, 1 facts of")
+    assert counts([other, fact, absent], table).startswith("1 of 1 cells measured, 1 facts of")
     assert cell_text(fact, metric).line == "0.50 (paper 0.50)"
     assert Cell.from_json(json.loads(json.dumps(fact.as_json())), "here") == fact
 

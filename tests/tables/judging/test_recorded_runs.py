@@ -6,7 +6,7 @@ import pytest
 
 from jumpbench.paths import checkout
 from jumpbench.tables.judging import recorded_runs
-from jumpbench.tables.runs.codeage import git
+from jumpbench.tables.runs.git import git
 
 RUN = SimpleNamespace(id="any/run-0123456789", config={})
 

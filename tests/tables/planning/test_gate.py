@@ -70,7 +70,7 @@ DETOURS = [
     "torch.nn.functional.torch.jit.load", "torch.nn.modules.module.torch.save",
     "torch.optim.optimizer.torch.load", "jumpbench.paths.os.system",
     "jumpbench.data.files.os.system", "jumpbench.data.files.tarfile.open",
-    "jumpbench.tables.runs.codeage.subprocess.getoutput", "jumpbench.artifacts.torch.load",
+    "jumpbench.tables.runs.git.subprocess.getoutput", "jumpbench.artifacts.torch.load",
     "jumpbench.artifacts.hashlib.os.system", "lightning.pytorch.trainer.trainer.os.system",
     "torchmetrics.metric.pickle.loads", "torchmetrics.metric.torch.load",
     # what another package defines, and an allowed one only imports
@@ -78,7 +78,7 @@ DETOURS = [
     "torch.nn.modules.module.OrderedDict", "jumpbench.lazy.import_module",
     # what belongs to an allowed package and is more than a part of a model
     "jumpbench.files.write_atomic", "jumpbench.data.files.download", "jumpbench.cli.main.main",
-    "jumpbench.data.files.DataFile", "jumpbench.tables.runs.codeage.git", "jumpbench.load_run",
+    "jumpbench.data.files.DataFile", "jumpbench.tables.runs.git.git", "jumpbench.load_run",
     "jumpbench.tables.runs.attempt.forget", "jumpbench.tables.planning.gate.construct",
     "jumpbench.tables.planning.constructors.locate", "jumpbench.data.catalog.Dataset",
     "jumpbench.methods.common.shards.Shards", "jumpbench.tables.launchers.slurm_job.main",

@@ -10,7 +10,7 @@ import yaml
 
 from jumpbench.errors import UserError
 from jumpbench.paths import checkout as checkout_of_suite
-from jumpbench.tables.runs import codeage, provenance, same_numbers
+from jumpbench.tables.runs import codeage, git, provenance, same_numbers
 
 
 @pytest.fixture
@@ -42,6 +42,7 @@ def forget():
         codeage._changed_since,
         codeage._has_changed,
         codeage._moved,
+        git.has_commit,
         same_numbers.entries,
     ):
         cached.cache_clear()
@@ -53,9 +54,9 @@ def test_asking_git_leaves_its_index_alone(checkout):
     os.utime(checkout / "src/module.py", (1e9, 1e9))
     before = (checkout / ".git/index").read_bytes()
     forget()
-    head = codeage.git(checkout, "rev-parse", "HEAD")
+    head = git.git(checkout, "rev-parse", "HEAD")
     assert provenance.code_version()["dirty"] is False and codeage._moved(checkout, head) == {}
-    assert codeage._differing(checkout, head, ["src/module.py"]) == set()
+    assert git.differing(checkout, head, ["src/module.py"]) == set()
     assert (checkout / ".git/index").read_bytes() == before
 
 
@@ -102,6 +103,22 @@ def test_a_run_of_uncommitted_code_is_as_old_as_that_code(checkout, place, monke
     assert noted()["edited"] == {} and not outdated(noted())
     (checkout / place).write_text("1")  # as the first commit has it, but not as the run had it
     assert outdated(made)
+
+
+def test_of_a_commit_that_is_elsewhere_only_edited_files_are_known(checkout, monkeypatch):
+    """What was committed cannot be compared, even where the file is edited here."""
+    module = checkout / "src/module.py"
+    monkeypatch.setattr(codeage, "checkout", lambda: checkout)
+    monkeypatch.setattr(codeage, "imported", lambda name: frozenset({module}))
+    module.write_text("2")
+    config, made = {"method": {"_target_": "any"}}, {"src/module.py": git.digest(module)}
+    for commit in ("0" * 40, "--output=x", None):
+        forget()
+        assert not codeage.is_outdated(config, {"commit": commit, "edited": {}})
+        assert not codeage.is_outdated(config, {"commit": commit, "edited": made})
+    module.write_text("3")
+    forget()
+    assert codeage.is_outdated(config, {"commit": "0" * 40, "edited": made})
 
 
 CODE = '"""Doc."""\n\n\ndef f(x):\n    """Doc."""\n    return x + 1  # why\n'
@@ -232,7 +249,7 @@ def test_a_file_that_such_a_commit_adds_is_no_change_either(checkout, monkeypatc
     added.write_text("x = 2\n")
     commit(checkout)
     assert outdated()
-    entry = {"commit": codeage.git(checkout, "rev-parse", "HEAD"), "what": "w", "test": "t"}
+    entry = {"commit": git.git(checkout, "rev-parse", "HEAD"), "what": "w", "test": "t"}
     listed.write_text(json.dumps([entry]))
     assert not outdated()
     added.write_text("x = 3\n")

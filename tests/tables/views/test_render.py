@@ -43,8 +43,10 @@ def test_cells_say_what_they_are(filled):
     assert cell_text(same, exact, beside=False).line == "0.51 ≈"
     assert cell_text(same, metric, beside=False).line == "0.51±0.00 ≈"
     assert cell_text(cells[0], exact, beside=False).line == "0.51±0.02 ≈"
-    assert counts(cells) == "1 of 2 cells measured; 2 seeds a cell; 500 samples a cell"
-    assert counts([partial]).startswith("0 of 1 cells measured, 1 in part; 2 seeds")
+    assert counts(cells, table) == "1 of 2 cells measured; 2 seeds a cell; 500 samples a cell"
+    closed = dataclasses.replace(table, metrics={"mean": exact})
+    assert counts(cells, closed) == "1 of 2 cells measured; 2 seeds a cell"
+    assert counts([partial], table).startswith("0 of 1 cells measured, 1 in part; 2 seeds")
 
 
 def test_every_format_has_every_number(filled):
@@ -104,7 +106,7 @@ def test_what_a_scale_leaves_out_is_named_once(filled):
     assert [line for line in notes(view) if "Not part" in line] == [
         "Not part of the small scale: columns large n"
     ]
-    assert counts(view.cells).startswith("2 of 2 cells")
+    assert counts(view.cells, view.table).startswith("2 of 2 cells")
     many = [dataclasses.replace(outside, column=f"n={k}") for k in range(15)]
     (line,) = [line for line in notes(view_of(table, [*inside, *many], "small")) if "Not" in line]
     assert line.endswith("n=10, n=11 and 3 more")

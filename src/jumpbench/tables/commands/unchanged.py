@@ -14,10 +14,11 @@ from jumpbench.paths import checkout, suite_root
 from jumpbench.tables.commands.recorded import read_record, recorded_runs, write_record
 from jumpbench.tables.judging.recorded_runs import commits_of
 from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning.constructors import targets
 from jumpbench.tables.planning.grid import build, unique_runs
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.selection import Selection
-from jumpbench.tables.runs.codeage import edited, git, is_here, targets
+from jumpbench.tables.runs.git import edited, git, is_here
 from jumpbench.tables.runs.store import read_json
 
 Place = tuple[str, str, str, int]  # row, column, metric, seed
@@ -137,7 +138,7 @@ def _need_same_parts(theirs: Iterable[Run], smallest: Iterable[Run]) -> None:
 
     def parts(runs: Iterable[Run]) -> set[str]:
         chosen = (run.config.get(k) for run in runs for k in ("data", "method", "evaluation"))
-        return {name for part in chosen for name in targets(part)}
+        return {str(node["_target_"]) for part in chosen for _, node in targets(part)}
 
     if left := sorted(parts(theirs) - parts(smallest)):
         raise UserError(
@@ -163,7 +164,7 @@ def _made(words: Sequence[str], commit: str) -> Numbers:
     own = {key: value for key, value in os.environ.items() if key not in _OWN}
     with tempfile.TemporaryDirectory() as folder:
         tree, outputs = Path(folder, "tree"), Path(folder, "outputs")
-        if git(root, "worktree", "add", "--detach", str(tree), commit) is None:
+        if git(root, "worktree", "add", "--detach", str(tree), commit, seconds=300) is None:
             raise UserError(f"git cannot check {commit[:10]} out beside the suite")
         own |= {"PYTHONPATH": str(tree / "src"), "JUMPBENCH_OUTPUTS": str(outputs),
                 "OMP_NUM_THREADS": "1"}  # fmt: skip

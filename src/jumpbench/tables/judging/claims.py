@@ -40,13 +40,12 @@ def evaluate(
     chosen = table.scales.get(scale)
     heads = chosen.heads if chosen else Heads()
     replicates = chosen.replicates if chosen else ""
-    exact_rows = {row.name for row in table.rows if row.exact}
 
     def measured(row: str, column: str, metric: str) -> Estimate:
         place = f"{heads.row(row)} ({heads.column(column)}, {metric})"
         if (cell := places.get((row, column, metric))) is None:
             return Estimate(None, lacking=f"no number for {place}")
-        exact = row in exact_rows or table.metrics[metric].exact
+        exact = table.is_exact(row, metric)
         return cell.estimate(table.metrics[metric], exact, place, bool(replicates))
 
     results = []
@@ -97,8 +96,10 @@ def decide(
     if of_one_seed and not over:
         return None, f"open: {leaves[0].unknown}; {COMMON_SEEDS} would show one"
     if holds:
+        # Among exact numbers, whose t is infinite, the nearest to its bound.
         tightest = min(
-            (leaf for leaf in leaves if signs[id(leaf)]), key=lambda leaf: abs(leaf.t() or 0.0)
+            (leaf for leaf in leaves if signs[id(leaf)]),
+            key=lambda leaf: (abs(leaf.t() or 0.0), abs(leaf.gap)),
         )
         several = f", {len(leaves)} comparisons; tightest" if len(leaves) > 1 else ""
         return True, f"holds{over}{several}: {_words(tightest)}"

@@ -9,7 +9,8 @@ from jumpbench.tables.judging.cells import Cell, Value, by_place
 from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run
-from jumpbench.tables.runs.codeage import is_here, is_outdated
+from jumpbench.tables.runs.codeage import is_outdated
+from jumpbench.tables.runs.git import is_here
 
 
 class RecordedRuns:

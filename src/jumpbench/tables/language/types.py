@@ -162,6 +162,10 @@ class Table:
             if scale.compared or scale.decides or (scale.judged and name == "paper")
         }
 
+    def is_exact(self, row: str, metric: str) -> bool:
+        """Whether nothing is drawn for a row's numbers of a metric."""
+        return self.metrics[metric].exact or any(one.exact for one in self.rows if one.name == row)
+
     def cells(self) -> Iterable[tuple[Row, Column, Metric]]:
         """Every cell that the file defines, row by row."""
         for row in self.rows:

@@ -11,7 +11,7 @@ from typing import Any
 
 from jumpbench.paths import checkout
 from jumpbench.tables.price.hardware import machine
-from jumpbench.tables.runs.codeage import edited, git
+from jumpbench.tables.runs.git import edited, git
 from jumpbench.version import __version__
 
 _PACKAGES = ("torch", "torchvision", "lightning", "torchmetrics", "hydra-core", "numpy", "scipy")
@@ -97,6 +97,6 @@ def code_version() -> dict[str, Any]:
 
 @functools.cache
 def edited_code() -> dict[str, str]:
-    """Modules that are not as committed; see :func:`~jumpbench.tables.runs.codeage.edited`."""
+    """Modules that are not as committed; see :func:`~jumpbench.tables.runs.git.edited`."""
     root = checkout()
     return {} if root is None or not code_version()["dirty"] else edited(root)

@@ -71,7 +71,8 @@ def print_table(view: View, notes: bool = False) -> None:
     for note in said:
         out.print(words(out, f"- {note}", "dim"))
     paper = " Second lines: the paper." if view.beside else ""
-    out.print(words(out, f"{wording.counts(view.cells)}.{paper}{wording.legend(view)}", "dim"))
+    counted = wording.counts(view.cells, view.table)
+    out.print(words(out, f"{counted}.{paper}{wording.legend(view)}", "dim"))
     if not notes and (left := len(wording.notes(view)) - len(said)) + len(view.claims):
         parts = filter(None, [claimwords.claim_counts(view), f"{left} notes" if left else ""])
         out.print(words(out, f"{'; '.join(parts)} (notes=true)".capitalize(), "dim"))

@@ -57,7 +57,7 @@ def _caption(view: View) -> str:
     published = " Published numbers are in brackets." if view.beside else ""
     best = " The best of each column is bold."
     words = [f"{view.heading}.", view.about, *wording.banner(view)]
-    words += [f"{wording.counts(view.cells)}.{published}{best}{wording.legend(view)}"]
+    words += [f"{wording.counts(view.cells, view.table)}.{published}{best}{wording.legend(view)}"]
     return _tex(" ".join(words))
 
 

@@ -90,7 +90,7 @@ def to_markdown(view: View, level: int = 3, pictures: str = "") -> str:
     lines = [f"{'#' * level} {as_markdown(view.heading)}", ""]
     for line in wording.banner(view):
         lines += [as_markdown(line), ""]
-    lines += [f"{wording.counts(view.cells)}.{wording.legend(view)}", ""]
+    lines += [f"{wording.counts(view.cells, view.table)}.{wording.legend(view)}", ""]
     lines += [claims_in_markdown(view)] if view.claims else []
     lines += [pictures.rstrip(), ""] if pictures else []
     for panel in panels(blocks(view), lambda block: len(block.columns), MARKDOWN_COLUMNS):

@@ -107,7 +107,7 @@ def _variant(variant: Variant) -> dict[str, Any]:
     return {
         "label": variant.label, "title": view.title, "about": view.about, "table": view.table.id,
         "scale_name": view.scale_name, "kind": _kind(view), "summary": variant.summary,
-        "banner": wording.banner(view), "counts": wording.counts(view.cells),
+        "banner": wording.banner(view), "counts": wording.counts(view.cells, view.table),
         "legend": wording.legend(view), "unrun": wording.unrun(view),
         "has_best": any(c["best"] for b in shown for r in b["rows"] for c in r["cells"]),
         "blocks": shown, "notes": wording.notes(view), "made_by": wording.made_by(view),

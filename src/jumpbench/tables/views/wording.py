@@ -7,6 +7,7 @@ from typing import Any
 from jumpbench.names import one_line
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.language.metric import Metric
+from jumpbench.tables.language.types import Table
 from jumpbench.tables.views.layout import columns_not_run, inside, is_outside, left_out, not_run
 from jumpbench.tables.views.view import View
 
@@ -26,10 +27,11 @@ def legend(view: View) -> str:
     return f" {LEGEND}." if view.judged else ""
 
 
-def counts(cells: Sequence[Cell]) -> str:
+def counts(cells: Sequence[Cell], table: Table) -> str:
     """How much stands behind the numbers: ``30 of 36 cells measured; 1 to 3 seeds a cell``.
 
-    Facts, settings read off the configuration, are counted beside them.
+    Facts, settings read off the configuration, are counted beside them. The samples of exact
+    numbers are not named: they come from none.
     """
     measured = [cell for cell in cells if cell.status == "measured"]
     partial = sum(cell.status == "partial" for cell in cells)
@@ -39,10 +41,8 @@ def counts(cells: Sequence[Cell]) -> str:
     text += f", {partial} in part" if partial else ""
     text += f", {facts} facts of the configuration" if facts else ""
     numbers = [cell for cell in cells if cell.has_number and not cell.fact]
-    for name, values in (
-        ("seeds", {cell.n_seeds for cell in numbers}),
-        ("samples", {cell.n_samples for cell in numbers if cell.n_samples}),
-    ):
+    drawn = [c.n_samples for c in numbers if c.n_samples and not table.is_exact(c.row, c.metric)]
+    for name, values in (("seeds", {cell.n_seeds for cell in numbers}), ("samples", set(drawn))):
         if values:
             low, high = min(values), max(values)
             words = name.removesuffix("s") if high == 1 else name
