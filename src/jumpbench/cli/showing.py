@@ -134,15 +134,13 @@ def data(call: Call) -> int:
 
 
 def models(call: Call) -> int:
-    if not call.names:
-        from jumpbench.tables.planning.models import print_models
+    from jumpbench.tables.commands.model_cards import check, print_models
 
+    if not call.names:
         print_models()
         return 0
     if call.names[0] != "check":
         raise UserError("models takes nothing, or check and names of models")
-    from jumpbench.tables.commands.model_cards import check
-
     return 0 if check(call.names[1:]) else 1
 
 

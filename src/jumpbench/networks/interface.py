@@ -12,7 +12,8 @@ TOLERANCE = 0.05
 
 
 def check_scores(network: nn.Module, x: Tensor, n_states: int, timed: bool = True) -> None:
-    """Whether states ``x`` (B, D) and, if ``timed``, times (B,) give scores (B, D, N).
+    """Refuses a network that does not give scores (B, D, N) of states ``x`` (B, D) and, if
+    ``timed``, times (B,).
 
     A copy is asked, so that neither statistics nor random numbers of the run change.
 
@@ -24,10 +25,10 @@ def check_scores(network: nn.Module, x: Tensor, n_states: int, timed: bool = Tru
 
 @torch.no_grad()
 def check_flux(network: nn.Module, x: Tensor, n_states: int) -> None:
-    """Whether ``F_t(x)[i, n] = -F_t(x^{i<-n})[i, x^i]``, at one neighbour of each state (B, D).
+    """Refuses a network without ``F_t(x)[i, n] = -F_t(x^{i<-n})[i, x^i]``.
 
-    It must hold for all weights, so that a copy with noise on them is asked: networks often start
-    at zero.
+    It is tried at one neighbour of each state (B, D), and with noise on a copy's weights: it must
+    hold for all, and networks often start at zero.
 
     Raises:
         UserError: it does not hold, or as :func:`check_scores`.

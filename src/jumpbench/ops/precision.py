@@ -10,7 +10,7 @@ def at_least_single(x: Tensor) -> Tensor:
 
 
 def use_tf32(wanted: bool) -> None:
-    """Whether GPUs may round the factors of products of float32 to TF32: matrix products and
+    """Lets GPUs round, or not, the factors of products of float32 to TF32: matrix products and
     convolutions alike, of which torch by itself rounds the convolutions alone."""
     torch.backends.cuda.matmul.allow_tf32 = wanted
     torch.backends.cudnn.allow_tf32 = wanted

@@ -13,7 +13,7 @@ from jumpbench.tables.commands.model_cards import export
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.planning.grid import build
-from jumpbench.tables.planning.models import models, put, start
+from jumpbench.tables.planning.models import load_into, model_reference, models
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
 from jumpbench.tables.planning.selection import Selection
@@ -93,7 +93,7 @@ def test_models_come_from_an_address_once(walk, project, monkeypatch):
     assert torch.equal(first.position, run.method.position.half().float())
     (root / "toy" / "walk.yaml").unlink()
     assert torch.equal(suite.load_model("toy/walk").method.position, first.position)
-    with pytest.raises(DataMissing, match="toy/other"):
+    with pytest.raises(DataMissing, match=r"toy/other.*set JUMPBENCH_MODELS"):
         suite.load_model("toy/other")
 
 
@@ -106,12 +106,12 @@ def test_an_average_stands_for_its_network_and_nothing_else_may_lack():
 
     trained, method = Both(), torch.nn.ModuleDict({"part": Both()})
     weights = {f"part.average.network.{k}": v for k, v in trained.network.state_dict().items()}
-    put(method, weights, "here")
+    load_into(method, weights, "here")
     assert torch.equal(method["part"].network.weight, trained.network.weight)
     with pytest.raises(UserError, match="here does not fit"):
-        put(method, {k: v for k, v in weights.items() if "bias" in k}, "here")
+        load_into(method, {k: v for k, v in weights.items() if "bias" in k}, "here")
     with pytest.raises(UserError, match="here"):
-        put(method, weights | {"part.network.weight": torch.zeros(7)}, "here")
+        load_into(method, weights | {"part.network.weight": torch.zeros(7)}, "here")
 
 
 SUITES = [
@@ -168,7 +168,7 @@ def test_a_run_starts_from_a_model_in_place_of_the_run_that_it_needs(started):
 def test_figures_of_digits_start_from_the_prior_of_the_suite(table):
     grid = build(load(f"sgdd/{table}"), Selection("medium", seeds="1"))
     runs = [run for cell in grid for run in cell.runs]
-    assert {run.config["needs"]["prior"] for run in runs} == {start(PRIOR)}
+    assert {run.config["needs"]["prior"] for run in runs} == {model_reference(PRIOR)}
     assert not any("prior" in run.needs for run in runs)
 
 

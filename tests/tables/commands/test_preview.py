@@ -6,11 +6,11 @@ import pytest
 
 from jumpbench.cli.main import main
 from jumpbench.tables.commands import run_seconds, within
-from jumpbench.tables.commands.estimates import Estimate, duration
+from jumpbench.tables.commands.estimates import ExpectedCost, duration
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.labels import Labels
-from jumpbench.tables.planning.run_places import Place, run_places, same_work
+from jumpbench.tables.planning.run_places import Purpose, run_places, work_digest
 from jumpbench.tables.planning.selection import Selection
 
 
@@ -57,11 +57,11 @@ def test_a_row_is_named_once_while_it_is_counted(project, capsys):
 
 def test_of_many_rows_that_are_not_recorded_some_are_named():
     names = {str(k): f"row {k}" for k in range(9)}
-    assert Estimate(unknown=names).sentence().endswith("row 5 (1) and 3 more")
+    assert ExpectedCost(unknown=names).sentence().endswith("row 5 (1) and 3 more")
     del names["8"], names["7"], names["6"]
-    assert Estimate(unknown=names).sentence().endswith("row 4 (1), row 5 (1)")
+    assert ExpectedCost(unknown=names).sentence().endswith("row 4 (1), row 5 (1)")
     rows, why = {"a": "row", "b": "row"}, {"b": "cannot be counted (an error)"}
-    half = Estimate({"a": 5.0}, {"b": "row"}, {"a": "counted"}, rows=rows, why=why)
+    half = ExpectedCost({"a": 5.0}, {"b": "row"}, {"a": "counted"}, rows=rows, why=why)
     assert list(half.lines()) == [
         "row: 1 run, about 5 s (counted)", "row: 1 run, not known: cannot be counted (an error)",
     ]  # fmt: skip
@@ -115,7 +115,7 @@ def test_seconds_of_runs_that_did_something_else_are_no_price(project, capsys):
     """Of a row whose configuration has changed since the record, the runs are counted."""
     grid = build(load("toy/coins"), Selection("smoke", "1", "walk"))
     ((place, run),) = run_places(grid).values()
-    same = {"work": same_work(run), "column": place.column}
+    same = {"work": work_digest(run), "column": place.column}
     for changes, overrides, recorded in [
         (same, ["trainer.max_steps=4000"], True),
         (same, ["method.sleep=0.5"], False),
@@ -156,7 +156,7 @@ def test_another_column_of_runs_with_a_budget_takes_its_own_budget(project):
     column = "16 nodes, 20 s"
     grid = build(load("leaderboard/sets"), Selection("medium", "1", "SMC", "16*20 s"))
     (place, run) = next(iter(run_places(grid).values()))
-    assert place == Place("SMC", column)
+    assert place == Purpose("SMC", column)
     known = {"row": "SMC", "needed": None, "steps": None, "work": None, "runs": 3, "seconds": 6.0}
     other, same = {**known, "column": "16 nodes, 5 s"}, {**known, "column": column}
     assert run_seconds._expected(place, run, [other]) is None

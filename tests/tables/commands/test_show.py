@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 
 from jumpbench.cli.main import main
 from jumpbench.paths import experiment_names, suite_root
-from jumpbench.tables.judging.origins import Origins
+from jumpbench.tables.judging.number_sources import NumberSources
 from jumpbench.tables.judging.readings import source_name
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.planning.grid import build
@@ -119,7 +119,7 @@ def test_every_metric_of_every_table_has_its_function(slug):
                 kinds = json.dumps([cell.runs[0].config.get(k) for k in ("evaluation", "method")])
                 first.setdefault((source.partition("@")[0], cell.row.name), (source, cell, kinds))
         for source, cell, _ in first.values():
-            origins = Origins(cell.runs[0].config).of(source)
+            origins = NumberSources(cell.runs[0].config).of(source)
             assert origins, (name, source)
             for origin in origins:
                 line = origin.file.read_text().splitlines()[origin.line - 1]
@@ -152,15 +152,15 @@ def test_metrics_of_one_name_are_told_apart(table, row, metric, functions):
         if each.metric.name == metric
     ]
     source = source_name(found.metric, found.row, found.column)
-    origins = Origins(found.runs[0].config).of(source)
+    origins = NumberSources(found.runs[0].config).of(source)
     assert {o.function.removeprefix("jumpbench.") for o in origins} == functions
 
 
 def test_a_name_that_the_configuration_gives_is_found_where_it_is_used():
     judge = "jumpbench.evaluations.frechet.FrechetEvaluation"
     config = {"evaluation": {"_target_": judge, "distance": "fid"}}
-    assert {o.function for o in Origins(config).of("fid")} == {f"{judge}.results"}
-    assert not Origins({"evaluation": {"_target_": judge}}).of("fid")
+    assert {o.function for o in NumberSources(config).of("fid")} == {f"{judge}.results"}
+    assert not NumberSources({"evaluation": {"_target_": judge}}).of("fid")
 
 
 def shown(capsys, *words):

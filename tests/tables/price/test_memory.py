@@ -4,7 +4,7 @@ import pytest
 from torch.profiler import ProfilerActivity, profile
 
 from jumpbench.errors import UserError
-from jumpbench.tables.commands.estimates import Estimate, memory_line
+from jumpbench.tables.commands.estimates import ExpectedCost, memory_line
 from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
@@ -125,5 +125,5 @@ def test_memory_is_held_against_gpus():
     assert memory_line({"weights": 59.0}).endswith("for a GPU of 80 GB")
     assert memory_line({"weights": 60.0}).endswith("for no GPU of 80 GB")
     assert taken_gb(60.0) == 81.0
-    told = Estimate({"x": 5.0}, source={"x": "counted"}, memory={"x": parts}, rows={"x": "row"})
+    told = ExpectedCost({"x": 5.0}, source={"x": "counted"}, memory={"x": parts}, rows={"x": "row"})
     assert [*told.lines()][1].strip() == memory_line(parts)

@@ -9,7 +9,7 @@ import torch
 from jumpbench.data import tsp
 from jumpbench.errors import UserError
 from jumpbench.tables.commands import gpu_speed
-from jumpbench.tables.commands.estimates import Estimate
+from jumpbench.tables.commands.estimates import ExpectedCost
 from jumpbench.tables.commands.run_seconds import estimate
 from jumpbench.tables.commands.within import Candidate, choose, seconds_of
 from jumpbench.tables.language.spec import load
@@ -128,11 +128,11 @@ def test_this_machine_is_kept_unless_the_measurement_was_disturbed(lasts, monkey
 
 def test_what_decides_most_claims_a_second_is_chosen_first():
     def candidate(name, claims, **seconds):
-        return Candidate(name, claims, Estimate(seconds=dict(seconds)))
+        return Candidate(name, claims, ExpectedCost(seconds=dict(seconds)))
 
     one, two = candidate("one", ["a"], x=10.0), candidate("two", ["a", "b"], y=10.0, z=5.0)
     shared, long = candidate("shared", ["a"], y=10.0, w=1.0), candidate("long", ["a"] * 9, v=99.0)
-    unknown = Candidate("unknown", ["a"], Estimate(unknown={"u": "row"}))
+    unknown = Candidate("unknown", ["a"], ExpectedCost(unknown={"u": "row"}))
     everything = [one, two, shared, long, unknown]
     assert [c.table for c in choose(everything, 16.0)] == ["two", "shared"]  # y is shared
     assert [c.table for c in choose(everything, 30.0)] == ["two", "shared", "one"]

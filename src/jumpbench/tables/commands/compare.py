@@ -72,8 +72,9 @@ def compare(
         )
     budgets = seconds_of("budget", budget)
     target, out = own_target(typed), console()
-    chosen = select("sampler", rows, [r.name for r in all_rows]) if (
-        all_rows := contestants()) and rows else [r.name for r in all_rows]  # fmt: skip
+    all_rows = contestants()
+    chosen = [row.name for row in all_rows]
+    chosen = select("sampler", rows, chosen) if rows else chosen
     good, left_out = defined(all_rows, target, typed)
     for name in filter(left_out.__contains__, chosen):
         out.print(words(out, f"left out: {name}: {left_out[name]}", "yellow"), soft_wrap=True)

@@ -13,7 +13,7 @@ SHOWN = 6
 
 
 @dataclass
-class Estimate:
+class ExpectedCost:
     """Seconds of runs by hash, with their source; of those whose price is not known, the row."""
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class Estimate:
     rows: dict[str, str] = field(default_factory=dict)
     why: dict[str, str] = field(default_factory=dict)  # of the unknown ones
 
-    def add(self, other: "Estimate") -> None:
+    def add(self, other: "ExpectedCost") -> None:
         """Runs that two tables share count once, and are known if one of the two knows them."""
         for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
             mine |= theirs

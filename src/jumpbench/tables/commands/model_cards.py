@@ -99,3 +99,11 @@ def check(names: Sequence[str]) -> bool:
             card_says = f"{card['mean']:.4g} ± {card['std']:.2g}"
             print(f"{name}: {metric} {measured[metric]:.4g}, {word} ({card_says})")
     return good
+
+
+def print_models() -> None:
+    """One line a model."""
+    for name in models():
+        model = load_model(name)
+        size = model.weights.stat().st_size / 1e6
+        print(f"{name}: {model.card['title']}; {size:.1f} MB, {model.card['licence']}")

@@ -10,7 +10,7 @@ import yaml
 
 from jumpbench.errors import UserError, printable
 from jumpbench.paths import conf_dirs, experiment_names
-from jumpbench.tables.commands.estimates import Estimate
+from jumpbench.tables.commands.estimates import ExpectedCost
 from jumpbench.tables.commands.recorded import recorded_runs
 from jumpbench.tables.commands.run_seconds import estimate, keep_seconds
 from jumpbench.tables.commands.status import state_of
@@ -95,7 +95,7 @@ def print_plans(
     Returns:
         Whether all could be planned; what is wrong with one is told and does not stop the others.
     """
-    out, planned, total = console(), True, Estimate()
+    out, planned, total = console(), True, ExpectedCost()
     for table_id in tables:
         try:
             grid, _, missing, states = _planned(load(table_id), selection, recorded)
@@ -155,7 +155,7 @@ def _states(count: int, counted: str) -> str:
 
 def announcement(tables: Sequence[str], selection: Selection, recorded: bool = False) -> str:
     """How many runs several tables are still to make, and how long these take together."""
-    total, missing = Estimate(), set[str]()
+    total, missing = ExpectedCost(), set[str]()
     for table_id in tables:
         with contextlib.suppress(UserError):  # told when it is its turn
             grid, own = still_to_make(load(table_id), selection, recorded)

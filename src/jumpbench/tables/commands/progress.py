@@ -118,13 +118,12 @@ class Terminal:
 
     def finished(self, run: Run) -> None:
         self._done += 1
-        if pace := self._paces.pop(run.hash, None):
+        if pace := self._paces.get(run.hash):
             seconds = time.monotonic() - pace.began
             self._remaining.took(run, seconds)
-            self._remaining.ended(run)
-            if self._plain:
-                self._line(f"done {self._state()}: {run.id} in {exact_duration(seconds)}")
         self._ended(run)
+        if pace and self._plain:
+            self._line(f"done {self._state()}: {run.id} in {exact_duration(seconds)}")
 
     def failed(self, run: Run, message: str) -> None:
         self._failed += 1

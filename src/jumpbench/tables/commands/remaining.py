@@ -5,7 +5,7 @@ from statistics import fmean
 
 from jumpbench.tables.commands.pace import Pace
 from jumpbench.tables.planning.run import Run
-from jumpbench.tables.planning.run_places import same_work, steps_of
+from jumpbench.tables.planning.run_places import steps_of, work_digest
 
 
 class Remaining:
@@ -21,7 +21,7 @@ class Remaining:
     """
 
     def __init__(self, runs: Sequence[Run], expected: Mapping[str, float]) -> None:
-        self._work = {run.hash: f"{same_work(run)} {steps_of(run)}" for run in runs}
+        self._work = {run.hash: f"{work_digest(run)} {steps_of(run)}" for run in runs}
         self._open = dict.fromkeys(self._work)
         self._expected = expected
         self._seconds: dict[str, list[float]] = {}  # by work

@@ -13,11 +13,10 @@ from jumpbench.tables.language.spec import load
 from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.planning import grid as grids
 from jumpbench.tables.planning.labels import Labels
-from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.selection import Selection, chosen
 from jumpbench.tables.planning.tableplan import TablePlan
 from jumpbench.tables.runs.attempt import forget
-from jumpbench.tables.runs.store import read_json, read_metrics
+from jumpbench.tables.runs.store import is_finished, read_json
 from jumpbench.tables.views.console import print_table
 from jumpbench.tables.views.figures import functions
 from jumpbench.tables.views.render import FORMATS
@@ -96,7 +95,7 @@ def _make(files: TableFiles, labels: Labels, launcher: Launcher, fresh: bool) ->
     make_folder(plan.folder)
     if fresh:
         forget([run.folder for run in plan.runs if run.hash in by_hash])
-    pending = [run for run in files.runs() if not _is_finished(run)]
+    pending = [run for run in files.runs() if not is_finished(run.folder)]
     if not pending:
         return
     files.write()  # an unwritable folder is told before anything runs
@@ -127,16 +126,9 @@ def _mirror(files: TableFiles, labels: Labels) -> None:
     from jumpbench.tables.runs.mirrors import mirror_finished
 
     for run in plan.runs:
-        if _is_finished(run):
+        if is_finished(run.folder):
             mirror_finished(run.folder, run.placed(), by_hash.get(run.hash, {}), run.hash)
     content = read_json(plan.folder / "table.json", "make the table again")
     heads = plan.table.scales[plan.scale].heads
     for wanted in wanted_loggers(logged):
         mirror_table(wanted, plan.folder, content, files.table.title, heads)
-
-
-def _is_finished(run: Run) -> bool:
-    try:
-        return read_metrics(run.folder) is not None
-    except UserError:
-        return False  # the launcher reports the damaged file

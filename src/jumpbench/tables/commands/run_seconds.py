@@ -7,13 +7,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from jumpbench.tables.commands.estimates import Estimate
+from jumpbench.tables.commands.estimates import ExpectedCost
 from jumpbench.tables.commands.recorded import read_record, recorded_file
 from jumpbench.tables.judging.table_provenance import DAMAGED
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run
-from jumpbench.tables.planning.run_places import Place, run_places, same_work, steps_of
+from jumpbench.tables.planning.run_places import Purpose, run_places, steps_of, work_digest
 from jumpbench.tables.price.kept import (
     NOT_COUNTED,
     Price,
@@ -35,7 +35,7 @@ def estimate(
     machine: Machine | None = None,
     count: bool = False,
     told: Callable[[str], None] = lambda row: None,
-) -> Estimate:
+) -> ExpectedCost:
     """What the missing runs (hashes) take.
 
     On this machine (``machine`` None) a run takes what the recorded runs of its row and column
@@ -50,7 +50,7 @@ def estimate(
         told: is called with each row, or the experiment that rows need, before it is counted.
     """
     recorded, hardware = ([], []) if machine is not None else _recorded(table_id, scale)
-    total, by_hash, named = Estimate(), run_places(grid), set[str]()
+    total, by_hash, named = ExpectedCost(), run_places(grid), set[str]()
     for wanted in missing:
         place, run = by_hash[wanted]
         total.rows[wanted] = place.name or place.row
@@ -97,7 +97,7 @@ def is_whole(record: Mapping[str, Any]) -> bool:
     return not any(c["asked"] and c["status"] in ("missing", "partial") for c in record["cells"])
 
 
-def keep_seconds(table: Table, scale: str, expected: Estimate) -> None:
+def keep_seconds(table: Table, scale: str, expected: ExpectedCost) -> None:
     """Keep what all runs of a table take for :func:`kept`, if all are known."""
     if not expected.unknown:
         keep_total(_table_file(table), scale, expected.total)
@@ -107,7 +107,7 @@ def _table_file(table: Table) -> str:
     return f"{table.id} {Path(table.file).read_text(encoding='utf-8')}"
 
 
-def _add_counted(total: Estimate, run: Run, found: Price, machine: Machine | None) -> None:
+def _add_counted(total: ExpectedCost, run: Run, found: Price, machine: Machine | None) -> None:
     limit = (run.config.get("budget") or {}).get("seconds")
     trained = "fit" in run.config["stages"]
     if limit and not (trained and (run.config["trainer"].get("max_steps") or 0) > 0):
@@ -130,7 +130,7 @@ def _this_machine() -> Machine:
     return this_machine()
 
 
-def _expected(place: Place, run: Run, recorded: Sequence[dict[str, Any]]) -> float | None:
+def _expected(place: Purpose, run: Run, recorded: Sequence[dict[str, Any]]) -> float | None:
     steps, limited = steps_of(run), (run.config.get("budget") or {}).get("seconds")
     if place.name:
         like = [r for r in recorded if r["needed"] == place.name]
@@ -140,7 +140,7 @@ def _expected(place: Place, run: Run, recorded: Sequence[dict[str, Any]]) -> flo
         if not like and not limited:  # another column has another limit
             like = row
     # Runs of other columns stand in for this one, and do something else by nature.
-    here = same_work(run)
+    here = work_digest(run)
     like = [r for r in like if r["work"] in (None, here) or r["column"] != place.column]
     if not like:
         return None

@@ -11,7 +11,7 @@ from jumpbench.errors import UserError
 from jumpbench.names import one_line, select
 from jumpbench.tables.commands.status import state_of
 from jumpbench.tables.judging.collect import collect
-from jumpbench.tables.judging.origins import Origins
+from jumpbench.tables.judging.number_sources import NumberSources
 from jumpbench.tables.judging.readings import Records, source_name
 from jumpbench.tables.language.spec import lines_of, load
 from jumpbench.tables.language.types import Table
@@ -126,7 +126,7 @@ def _metric(table: Table, cell: GridCell, where: Mapping[Any, tuple[Path, int]])
     """One metric of a cell: what a run calls it, what computes that, what the paper prints."""
     metric, key = cell.metric, (cell.metric.name, cell.row.name, cell.column.name)
     source = source_name(metric, cell.row, cell.column)
-    origins = Origins(cell.runs[0].config).of(source) if cell.runs else []
+    sources = NumberSources(cell.runs[0].config).of(source) if cell.runs else []
     number = table.published_number(key[1], key[2], key[0])
     return {
         "metric": metric.name, "label": metric.label or metric.name,
@@ -136,7 +136,7 @@ def _metric(table: Table, cell: GridCell, where: Mapping[Any, tuple[Path, int]])
                 "function": one.function, "at": str(Place(one.file, one.line)),
                 "calls": {d.path: str(Place(d.module.file, d.line)) for d in one.uses},
             }
-            for one in origins
+            for one in sources
         ],
         "published": None if number is None else {
             "value": number.value, "std": number.std, "in": one_line(table.title),

@@ -21,8 +21,8 @@ from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.runs.git import edited, git, is_here
 from jumpbench.tables.runs.store import read_json
 
-Place = tuple[str, str, str, int]  # row, column, metric, seed
-Numbers = dict[Place, float]
+NumberKey = tuple[str, str, str, int]  # row, column, metric, seed
+Numbers = dict[NumberKey, float]
 _OWN = ("JUMPBENCH_CONF", "JUMPBENCH_REPRODUCE", "JUMPBENCH_MODELS", "PYTHONPATH")
 
 
@@ -127,7 +127,7 @@ def _compare_all(then: dict[str, Numbers], numbers: Callable[[str], Numbers], he
     return len(now)
 
 
-def _first_other(then: Numbers, now: Numbers) -> Place | None:
+def _first_other(then: Numbers, now: Numbers) -> NumberKey | None:
     """The first place at which one has another number, or none."""
     places = sorted(then.keys() | now.keys())
     return next((p for p in places if repr(then.get(p)) != repr(now.get(p))), None)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from jumpbench.errors import UserError
-from jumpbench.tables.commands.estimates import Estimate, duration
+from jumpbench.tables.commands.estimates import ExpectedCost, duration
 from jumpbench.tables.commands.preview import still_to_make
 from jumpbench.tables.commands.recorded import decided_claims
 from jumpbench.tables.commands.run_seconds import estimate
@@ -25,7 +25,7 @@ class Candidate:
 
     table: str
     claims: list[str]
-    cost: Estimate = field(default_factory=Estimate)
+    cost: ExpectedCost = field(default_factory=ExpectedCost)
 
     def open_claims(self) -> str:
         """``2 open claims (first, second)``."""
@@ -81,7 +81,7 @@ def print_choice(
     out, count = console(), machine.count if machine else 1
     candidates = list(_candidates(tables, selection, machine, recorded))
     chosen = choose(candidates, seconds, count)
-    total = Estimate()
+    total = ExpectedCost()
     for one in chosen:
         total.add(one.cost)
         line = f"{one.table}: {one.open_claims()}, {duration(one.cost.total)}"

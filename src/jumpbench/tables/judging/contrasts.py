@@ -7,7 +7,7 @@ from typing import Any
 from jumpbench.errors import UserError
 from jumpbench.tables.judging.comparisons import Contrast, Estimate, significant
 from jumpbench.tables.judging.tree import Tree
-from jumpbench.tables.language.checks import Check, Place
+from jumpbench.tables.language.checks import CellRef, Check
 from jumpbench.tables.language.scale import Heads
 from jumpbench.tables.language.types import Claim, Table
 
@@ -41,8 +41,12 @@ class _Builder:
     def tree(self, check: Check) -> Tree:
         if check.kind in ("all", "any"):
             return Tree(check.kind, tuple(self.tree(part) for part in getattr(check, check.kind)))
-        build = getattr(self, f"_{check.kind}")
-        return Tree("all", tuple(build(getattr(check, check.kind))))
+        builders: dict[str, Callable[[Any], Iterator[Contrast] | Iterator[Tree]]] = {
+            "best": self._best, "within": self._within, "order": self._order,
+            "compare": self._compare, "trend": self._trend, "u_shaped": self._u_shaped,
+            "same_best": self._same_best, "falls_behind": self._falls_behind,
+        }  # fmt: skip
+        return Tree("all", tuple(builders[check.kind](getattr(check, check.kind))))
 
     def _places(self, at: Any) -> Iterator[tuple[str, str]]:
         """(metric, column) pairs that a check speaks of and that the table has."""
@@ -139,8 +143,8 @@ class _Builder:
             words += f"from {first} to {last}"
             yield Contrast(weighted, 0.0, f"{words} ({metric}){slope}")
 
-    def _side(self, side: Place | float) -> tuple[Estimate, str]:
-        if isinstance(side, Place):
+    def _side(self, side: CellRef | float) -> tuple[Estimate, str]:
+        if isinstance(side, CellRef):
             place = f"{self.heads.column(side.column)}, {side.metric}"
             label = f"{self._called(side)} ({place})"
             if side.printed:
@@ -148,10 +152,10 @@ class _Builder:
             return self.source(side.row, side.column, side.metric), label
         return Estimate(float(side), 0.0), f"{side:g}"
 
-    def _called(self, side: Place) -> str:
+    def _called(self, side: CellRef) -> str:
         return f"{self.heads.row(side.row)}{' in print' if side.printed else ''}"
 
-    def _printed(self, side: Place) -> Estimate:
+    def _printed(self, side: CellRef) -> Estimate:
         """The paper's number, exact up to its rounding; none at a scale with another column."""
         here = self.heads.column(side.column)
         if here != side.column:
@@ -160,13 +164,15 @@ class _Builder:
         value = self.table.published_value(side.row, side.column, side.metric)
         return Estimate(value, 0.0, rounding=number.rounding if number else 0.0)
 
-    def _sides(self, left: Place, right: Place | float, a: str, sign: str, b: str) -> str:
+    def _sides(self, left: CellRef, right: CellRef | float, a: str, sign: str, b: str) -> str:
         """What both sides share is said once."""
         row, column = self.heads.row, self.heads.column
-        if isinstance(right, Place) and (left.column, left.metric) == (right.column, right.metric):
+        if not isinstance(right, CellRef) or left.metric != right.metric:
+            return f"{a}{sign}{b}"
+        if left.column == right.column:
             place = f"{column(left.column)}, {left.metric}"
             return f"{row(left.row)}{sign}{self._called(right)} ({place})"
-        if isinstance(right, Place) and (left.row, left.metric) == (right.row, right.metric):
+        if left.row == right.row:
             place = f"{row(left.row)}, {left.metric}"
             return f"{column(left.column)}{sign}{column(right.column)} ({place})"
         return f"{a}{sign}{b}"

@@ -14,7 +14,7 @@ from jumpbench.tables.judging.recorded_runs import RecordedRuns
 from jumpbench.tables.planning.grid import GridCell, unique_runs
 from jumpbench.tables.planning.models import is_model
 from jumpbench.tables.planning.run import Run
-from jumpbench.tables.planning.run_places import Place, run_places, same_work, steps_of
+from jumpbench.tables.planning.run_places import Purpose, run_places, steps_of, work_digest
 from jumpbench.tables.runs import METRICS, PROVENANCE
 from jumpbench.tables.runs.codeage import is_outdated
 from jumpbench.tables.runs.provenance import code_version, now, versions
@@ -90,21 +90,21 @@ def measured_seconds(
 ) -> list[dict[str, Any]]:
     """Mean seconds of the finished runs of every row and column, as ``table.json`` keeps them:
     by the clock, and of the processor where every run noted them. ``work`` is what they do at a
-    step (:func:`~jumpbench.tables.planning.run_places.same_work`): a plan whose runs do something
+    step (:func:`~jumpbench.tables.planning.run_places.work_digest`): a plan whose runs do something
     else does not go by their seconds.
 
     ``elsewhere`` are ``recorded`` runs; where a row and column has no other ones, and for what
     such a row needs, the seconds are those of the record.
     """
     grid = list(grid)
-    seconds: dict[tuple[Place, int | None, str], list[tuple[float, float]]] = {}
+    seconds: dict[tuple[Purpose, int | None, str], list[tuple[float, float]]] = {}
     for place, run in run_places(grid).values():
         file = run.folder / PROVENANCE
         if os.path.isfile(file):
             with contextlib.suppress(*DAMAGED):
                 origin = read_json(file, "delete it")
                 both = _wall_seconds(origin), float(origin.get("processor_seconds", "nan"))
-                kind = (place, steps_of(run), same_work(run))
+                kind = (place, steps_of(run), work_digest(run))
                 seconds.setdefault(kind, []).append(both)
     here = [
         {

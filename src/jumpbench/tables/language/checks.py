@@ -33,7 +33,7 @@ from jumpbench.tables.language.fields import STRICT, Finite
 
 
 @dataclass(frozen=True)
-class Place:
+class CellRef:
     """One cell of the table: our number, or the paper's (``printed``), which has no error here."""
 
     row: str
@@ -44,7 +44,7 @@ class Place:
     __pydantic_config__ = STRICT
 
 
-Side = Place | Finite
+Side = CellRef | Finite
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,7 @@ class FallsBehind(_Looking):
 
 @dataclass(frozen=True)
 class Compare:
-    left: Place
+    left: CellRef
     op: Literal["<", ">"]
     right: Side
     factor: Finite = 1.0
@@ -115,7 +115,7 @@ class Compare:
 
 @dataclass(frozen=True)
 class Within:
-    left: Place
+    left: CellRef
     right: Side
     margin: Annotated[float, Field(gt=0, allow_inf_nan=False)]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from jumpbench.data.catalog import datasets
 from jumpbench.names import no_such
-from jumpbench.tables.language.checks import Place
+from jumpbench.tables.language.checks import CellRef
 from jumpbench.tables.language.metric import BreakEven
 from jumpbench.tables.language.types import Claim, Table
 
@@ -195,7 +195,7 @@ class _Checks:
     def _sides(self, kind: str, at: Any) -> None:
         metrics = []
         for side in (at.left, at.right):
-            if isinstance(side, Place):
+            if isinstance(side, CellRef):
                 self._cell(side, left=side is at.left)
                 metrics.append(self.names.table.metrics[side.metric])
         if kind == "compare" and at.factor != 1.0:
@@ -206,7 +206,7 @@ class _Checks:
                         "bounds: [0, null] in the metric if it cannot, or use a margin"
                     )
 
-    def _cell(self, side: Place, left: bool) -> None:
+    def _cell(self, side: CellRef, left: bool) -> None:
         table, place = self.names.table, (side.row, side.column, side.metric)
         if not side.printed:
             if place not in {(r.name, c.name, m.name) for r, c, m in table.cells()}:

@@ -33,7 +33,7 @@ from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs import ERROR
 from jumpbench.tables.runs.job import Job
 from jumpbench.tables.runs.resources import Resources
-from jumpbench.tables.runs.store import read_failure, read_metrics
+from jumpbench.tables.runs.store import is_finished, read_failure, read_metrics
 
 POLL_SECONDS = 5.0
 # A job's time covers the run's own limit, and what starting and saving take.
@@ -186,7 +186,7 @@ def _wait(runs: Sequence[Run], failures: Failures, events: Events) -> None:
         QUEUE.ask()
         gone = [run for run in left if queued_as(run.folder) is None]
         watching.look(left)
-        for run in [run for run in left if _is_finished(run)]:
+        for run in [run for run in left if is_finished(run.folder)]:
             left.remove(run)
             watching.started(run)
             events.finished(run)
@@ -197,10 +197,3 @@ def _wait(runs: Sequence[Run], failures: Failures, events: Events) -> None:
                     failures.lose(run, read_failure(run.folder) or why_ended(run))
         if left:
             time.sleep(POLL_SECONDS)
-
-
-def _is_finished(run: Run) -> bool:
-    try:
-        return read_metrics(run.folder) is not None
-    except UserError:
-        return False

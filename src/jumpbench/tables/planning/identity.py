@@ -72,7 +72,7 @@ LONGEST_NAME = 200
 
 
 def check_name_and_seed(config: dict[str, Any]) -> None:
-    """Whether a run can be called what its configuration says, and its generators have that seed.
+    """Refuses a name that no run can have, and a seed that its generators cannot.
 
     Raises:
         UserError: it cannot.

@@ -16,7 +16,7 @@ _OURS = "jumpbench.methods.common.learning_rates."
 def refuse_ignored_rates(
     config: Mapping[str, Any], plain: Mapping[str, Any], changed: Sequence[str]
 ) -> None:
-    """Whether a schedule overrules one of the ``changed`` keys (``method.optimizer.lr``).
+    """Refuses a ``changed`` key (``method.optimizer.lr``) that a schedule overrules.
 
     Args:
         config: of a run, formulas as written.

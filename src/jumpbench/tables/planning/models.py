@@ -18,16 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from jumpbench.data.files import DOWNLOAD_TIMEOUT_SECONDS
-from jumpbench.errors import DataCorrupt, DataMissing, UserError
-from jumpbench.files import write_atomic
+from jumpbench.errors import DataCorrupt, UserError
 from jumpbench.names import no_such
-from jumpbench.paths import cache_folder, checkout, existing_folder
+from jumpbench.paths import checkout, existing_folder
+from jumpbench.tables.planning.fetched_models import VARIABLE, fetched_card
 
 if TYPE_CHECKING:
     from jumpbench.methods.common.base import Method
 
-VARIABLE = "JUMPBENCH_MODELS"
 PREFIX = "model:"
 _FIELDS = ("title", "trained", "licence", "sha256", "method", "data", "expected")
 
@@ -57,7 +55,7 @@ class Model:
         from jumpbench.artifacts import read_weights
 
         method = self.untrained()
-        put(method, read_weights(self.verified()), self.weights)
+        load_into(method, read_weights(self.verified()), self.weights)
         return method.eval()
 
     def verified(self) -> Path:
@@ -92,7 +90,7 @@ class Model:
         return dict(self.method.results)
 
 
-def put(method: "Method", weights: dict[str, Any], place: str | Path) -> None:
+def load_into(method: "Method", weights: dict[str, Any], place: str | Path) -> None:
     """Weights into a method; of a network beside its average, the average is in both.
 
     Raises:
@@ -134,7 +132,7 @@ def load_model(name: str) -> Model:
         DataMissing: it is not at the address.
     """
     known = models()
-    card = known.get(name) or _fetched(name)
+    card = known.get(name) or fetched_card(name)
     if card is None:
         raise no_such("model", name, known)
     content = yaml.safe_load(card.read_text(encoding="utf-8"))
@@ -149,7 +147,7 @@ def is_model(value: str) -> bool:
     return value.startswith(PREFIX)
 
 
-def start(name: str) -> str:
+def model_reference(name: str) -> str:
     """How a configuration names a model that a run starts from: ``model:NAME@CHECKSUM``.
 
     Raises:
@@ -159,15 +157,15 @@ def start(name: str) -> str:
     return f"{PREFIX}{name}@{load_model(name).card['sha256'][:16]}"
 
 
-def started(value: str) -> str:
-    """The file of the weights that :func:`start` named.
+def weights_of(value: str) -> str:
+    """The file of the weights that :func:`model_reference` named.
 
     Raises:
         UserError: there is no such model any more, or it is another one.
         DataCorrupt: the weights are not those of the card.
     """
     name, _, checksum = value.removeprefix(PREFIX).rpartition("@")
-    if start(name) != value:
+    if model_reference(name) != value:
         raise UserError(f"the model {name} is not {checksum} any more: call again")
     return str(load_model(name).verified())
 
@@ -181,40 +179,3 @@ def _own_folder() -> Path | None:
     if not own or "://" in own:
         return None
     return existing_folder(VARIABLE, own)
-
-
-def _fetched(name: str) -> Path | None:
-    """The card of a model from an address, with its weights beside it in the user's cache."""
-    import urllib.error
-    import urllib.request
-
-    address = os.environ.get(VARIABLE, "")
-    if "://" not in address:
-        return None
-    cache = cache_folder("models")
-    if cache is None:
-        raise UserError(f"there is no folder to keep models in; set {VARIABLE} to one")
-    if not address.startswith(("https://", "http://", "file://")):
-        raise UserError(f"{VARIABLE}={address[:60]}: give a folder, or an address of the web")
-    kept = cache / hashlib.sha256(address.encode()).hexdigest()[:16]
-    for suffix in (".safetensors", ".yaml"):  # the card last: with it the model is there
-        file = kept / f"{name}{suffix}"
-        if file.is_file():
-            continue
-        source = f"{address.rstrip('/')}/{name}{suffix}"
-        try:
-            with urllib.request.urlopen(source, timeout=DOWNLOAD_TIMEOUT_SECONDS) as stream:
-                content = stream.read()
-        except (urllib.error.URLError, OSError, ValueError) as error:
-            raise DataMissing(f"{source}: {error}") from None
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(file, content)
-    return kept / f"{name}.yaml"
-
-
-def print_models() -> None:
-    """One line a model."""
-    for name in models():
-        model = load_model(name)
-        size = model.weights.stat().st_size / 1e6
-        print(f"{name}: {model.card['title']}; {size:.1f} MB, {model.card['licence']}")

@@ -98,7 +98,8 @@ def _plan(
             if need is None:
                 continue  # an experiment on top of another may drop what that one needs
             if isinstance(need, dict) and need.get("model") is not None:
-                starts[str(key)] = config["needs"][key]["folder"] = models.start(str(need["model"]))
+                reference = models.model_reference(str(need["model"]))
+                starts[str(key)] = config["needs"][key]["folder"] = reference
                 continue
             needs[str(key)] = run = _need(experiment, str(key), config, need, passed_on, request)
             config["needs"][key]["folder"] = f"run:{run.hash}"

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from jumpbench.paths import outputs_root
 from jumpbench.tables.planning import defaults
-from jumpbench.tables.planning.models import is_model, started
+from jumpbench.tables.planning.models import is_model, weights_of
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Run:
         """
         folders = {f"run:{run.hash}": str(run.folder) for run in self.needs.values()}
         starts = filter(is_model, (self.config.get("needs") or {}).values())
-        folders |= {value: started(value) for value in starts}
+        folders |= {value: weights_of(value) for value in starts}
 
         def fill(value: Any) -> Any:
             if isinstance(value, dict):

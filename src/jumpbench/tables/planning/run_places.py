@@ -10,7 +10,7 @@ from jumpbench.tables.planning.run import Run
 
 
 @dataclass(frozen=True)
-class Place:
+class Purpose:
     """What a run is for: the first cell that it fills, or the first row that needs it."""
 
     row: str
@@ -18,16 +18,16 @@ class Place:
     name: str = ""  # of the experiment of a needed run
 
 
-def run_places(grid: Iterable[GridCell]) -> dict[str, tuple[Place, Run]]:
+def run_places(grid: Iterable[GridCell]) -> dict[str, tuple[Purpose, Run]]:
     """Every run of a grid by its hash, with its place."""
     cells = [(cell, run) for cell in references_last(grid) for run in cell.runs]
-    places: dict[str, tuple[Place, Run]] = {}
+    places: dict[str, tuple[Purpose, Run]] = {}
     for cell, run in cells:
-        places.setdefault(run.hash, (Place(cell.row.name, cell.column.name), run))
+        places.setdefault(run.hash, (Purpose(cell.row.name, cell.column.name), run))
     for cell, run in cells:
         for need in run.with_needs():
             experiment = f"{need.slug}/{need.name}"
-            places.setdefault(need.hash, (Place(cell.row.name, None, experiment), need))
+            places.setdefault(need.hash, (Purpose(cell.row.name, None, experiment), need))
     return places
 
 
@@ -38,7 +38,7 @@ def steps_of(run: Run) -> int | None:
     return steps if isinstance(steps, int) and steps > 0 else None
 
 
-def same_work(run: Run) -> str:
+def work_digest(run: Run) -> str:
     """A digest that runs share which do the same at every step: they differ in their seeds, in the
     number of training steps and in the runs that they need, at most."""
     config = unseeded({key: value for key, value in run.config.items() if key != "needs"})

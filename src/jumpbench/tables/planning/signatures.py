@@ -17,7 +17,7 @@ _SIMPLE = (bool, int, float, str)
 
 
 def check_signatures(config: Mapping[str, Any]) -> None:
-    """Whether everything that a run constructs exists and takes the arguments that it gets.
+    """Refuses what a run constructs if it does not exist or does not take its arguments.
 
     Imports the classes (and so torch), constructs nothing.
 
@@ -35,7 +35,7 @@ def check_signatures(config: Mapping[str, Any]) -> None:
 
 
 def check_files(config: Mapping[str, Any]) -> None:
-    """Whether published files that a run reads are here: asks the classes that have a method
+    """Refuses a run whose published files are not here: asks the classes that have a method
     ``check_files``, with the node's plain values.
 
     Raises:

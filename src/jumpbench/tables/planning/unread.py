@@ -17,7 +17,7 @@ _NAMES = {"name"}  # read, though no identity holds it
 
 
 def refuse_unread(typed: Sequence[str], calls: Sequence[Call]) -> None:
-    """Whether some run of a call reads each typed override that changes its configuration.
+    """Refuses a typed override that no run of a call reads, though it changes a configuration.
 
     A key is read if the run's identity changes with it; of a table it is enough that one run does.
     A trainer setting or budget of null is one that is not made, and refused nowhere.

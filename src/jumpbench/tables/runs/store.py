@@ -116,6 +116,14 @@ def read_metrics(folder: Path) -> dict[str, Any] | None:
 _RUN_ID = re.compile(r"(?!\.)[^/\\\0]+/(?!\.)[^/\\\0]+")
 
 
+def is_finished(folder: Path) -> bool:
+    """Whether a run has its numbers; not where their file is damaged."""
+    try:
+        return read_metrics(folder) is not None
+    except UserError:
+        return False
+
+
 def is_run_id(text: Any) -> bool:
     """Whether a text is ``SLUG/NAME-HASH``, and no way to another folder."""
     return isinstance(text, str) and _RUN_ID.fullmatch(text) is not None

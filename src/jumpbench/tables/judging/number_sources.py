@@ -26,7 +26,7 @@ STORED, MENTIONED, DOCUMENTED, FITTING = range(4)
 
 
 @dataclass(frozen=True)
-class Origin:
+class NumberSource:
     """A line that names a number, the function around it, and what computes the value there."""
 
     function: str
@@ -55,8 +55,8 @@ class _Name:
         return gaps is not None and kind == (self.kind if sure else FITTING)
 
 
-class Origins:
-    """Origins of the numbers of a run with this configuration."""
+class NumberSources:
+    """Where the numbers of a run with this configuration are computed."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._judges: list[str] = []
@@ -77,7 +77,7 @@ class Origins:
     def _around(self) -> list[list[list[Definition]]]:
         return [list(layers(names)) for names in (self._judges, self._methods, self._parts)]
 
-    def of(self, name: str) -> list[Origin]:
+    def of(self, name: str) -> list[NumberSource]:
         """The places that give the number ``name`` its name, those that are as near and as sure as
         each other; none if no source says it."""
         judges, methods, parts = self._around
@@ -98,7 +98,7 @@ class Origins:
         return []
 
 
-def _hits(one: Definition, wanted: str, kind: int) -> Iterator[Origin]:
+def _hits(one: Definition, wanted: str, kind: int) -> Iterator[NumberSource]:
     """The first such name of a definition; of words of a docstring the pattern that they mean."""
     names = [name for name in _names(one) if name.fits(wanted, kind)]
     if names and kind == DOCUMENTED:
@@ -107,7 +107,7 @@ def _hits(one: Definition, wanted: str, kind: int) -> Iterator[Origin]:
         used = {d.path: d for value in name.values for d in named_by(one.module, value)}
         uses = [d for d in used.values() if isinstance(d.node, ast.FunctionDef | ast.ClassDef)]
         function = f"{one.module.name}.{name.function}"
-        yield Origin(function, one.module.file, name.line, tuple(uses))
+        yield NumberSource(function, one.module.file, name.line, tuple(uses))
 
 
 @functools.cache
