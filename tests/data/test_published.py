@@ -15,10 +15,11 @@ import pytest
 from jumpbench.cli.main import main
 from jumpbench.data import published
 from jumpbench.data.catalog import datasets
+from jumpbench.data.downloads import resumed
 from jumpbench.data.enhancers import verify_gosai
 from jumpbench.data.files import FETCHED
 from jumpbench.data.melodies import verify_pianoroll
-from jumpbench.data.published import CHECKSUMS, Published, confirm, fetch, resumed
+from jumpbench.data.published import CHECKSUMS, Published, confirm, fetch
 from jumpbench.errors import DataCorrupt, DataMissing
 
 LETTERS = np.random.default_rng(0).choice(list("ACGT"), (400, 200))

@@ -24,7 +24,7 @@ from jumpbench.networks.free_energy import FreeEnergy
 from jumpbench.networks.object_encoders import IntegerEncoder, NumberEncoder, PointFeatures
 from jumpbench.networks.object_scores import number_convolutions, piece_convolutions
 from jumpbench.paths import conf_dirs
-from jumpbench.tables.commands.gpu_agreement import first_calls
+from jumpbench.tables.commands.gpu.agreement import first_calls
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.plan import plan_run

@@ -24,7 +24,7 @@ from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.grid import build
 from jumpbench.tables.planning.plan import Run, plan_run
 from jumpbench.tables.planning.selection import Selection
-from jumpbench.tables.runs import LAST_CHECKPOINT
+from jumpbench.tables.runs import LAST_CHECKPOINT, parts
 from jumpbench.tables.runs.attempt import attempt
 from jumpbench.tables.runs.execute import _RunJob
 from jumpbench.tables.runs.interrupts import Interrupts
@@ -160,7 +160,7 @@ def forked(work: Callable[[], int]) -> int:
 def load_once(run: Run) -> None:
     """Import here what every child would import anew."""
     import_module("torch._dynamo")  # by every optimiser
-    _RunJob(run.folder, run.placed(), None, {}).build(Interrupts())
+    parts.build(run.folder, run.placed(), None, {}, Interrupts())
 
 
 def make(run: Run, point: Point | None, counts: Path | None = None) -> int:
@@ -168,19 +168,20 @@ def make(run: Run, point: Point | None, counts: Path | None = None) -> int:
 
     def work() -> int:
         torch.set_num_threads(1)
-        build_job, finish = _RunJob.build, _RunJob.finish
+        build, finish = parts.build, _RunJob.finish
         killer = Killer(point)
 
-        def with_killer(self, interrupts):
-            build_job(self, interrupts)
-            self.trainer.callbacks.append(killer)
+        def with_killer(*arguments):
+            built = build(*arguments)
+            built.trainer.callbacks.append(killer)
+            return built
 
         def killed_finish(self, started):
             if point == Point("finish", 1):
                 os._exit(STOPPED)
             finish(self, started)
 
-        _RunJob.build, _RunJob.finish = with_killer, killed_finish
+        parts.build, _RunJob.finish = with_killer, killed_finish
         ended = attempt(Job(run.folder, run.placed()))
         if counts is not None:
             counts.write_text(json.dumps(killer.counts))

@@ -83,7 +83,7 @@ def check(call: Call) -> int:
 
 def gpu(call: Call) -> int:
     tables = arguments.tables(call if call.names else replace(call, names=["all"]))
-    from jumpbench.tables.commands.gpu_check import check_gpu
+    from jumpbench.tables.commands.gpu.check import check_gpu
 
     keys = call.keys
     return 0 if check_gpu(tables, keys.get("device", "cuda"), keys.get("scale", "paper")) else 1

@@ -11,9 +11,9 @@ from jumpbench.methods.symmetric_diffusers.distributions.generalised_sampling im
     sample_rows,
 )
 from jumpbench.ops.binomial import binomial
-from jumpbench.tables.commands import gpu_check
-from jumpbench.tables.commands.gpu_agreement import batches_of, differences, outcome
-from jumpbench.tables.commands.gpu_alike import HostDraws, one_way
+from jumpbench.tables.commands.gpu import check as gpu_check
+from jumpbench.tables.commands.gpu.agreement import batches_of, differences, outcome
+from jumpbench.tables.commands.gpu.alike import HostDraws, one_way
 
 DRAWS = {
     "rand": lambda d, g: torch.rand(4, device=d, generator=g),

@@ -9,16 +9,16 @@ import torch
 
 from jumpbench.cli.main import main
 from jumpbench.paths import outputs_root
-from jumpbench.tables.commands import gpu_check
-from jumpbench.tables.commands.gpu_agreement import (
+from jumpbench.tables.commands.gpu import check as gpu_check
+from jumpbench.tables.commands.gpu.agreement import (
     Outcome,
     _gradients,
     batches_of,
     differences,
     on_device,
 )
-from jumpbench.tables.commands.gpu_looks import looks, processes
-from jumpbench.tables.commands.gpu_shown import result_file
+from jumpbench.tables.commands.gpu.looks import looks, processes
+from jumpbench.tables.commands.gpu.shown import result_file
 from jumpbench.tables.commands.report_page import write_page
 
 
@@ -129,7 +129,7 @@ def test_what_is_late_or_fails_is_left_out_and_the_rest_is_looked_at(suite_runs)
 
 @pytest.mark.slow
 def test_several_processes_look_in_order_and_may_die(monkeypatch, suite_runs):
-    monkeypatch.setattr("jumpbench.tables.commands.gpu_looks.machine", lambda: {"cores": 4})
+    monkeypatch.setattr("jumpbench.tables.commands.gpu.looks.machine", lambda: {"cores": 4})
     end = time.time() + 600
     with processes() as pool:
         assert pool is not None
@@ -141,7 +141,7 @@ def test_several_processes_look_in_order_and_may_die(monkeypatch, suite_runs):
 
 
 def test_two_cores_are_this_process(monkeypatch):
-    monkeypatch.setattr("jumpbench.tables.commands.gpu_looks.machine", lambda: {"cores": 2})
+    monkeypatch.setattr("jumpbench.tables.commands.gpu.looks.machine", lambda: {"cores": 2})
     with processes() as pool:
         assert pool is None
 

@@ -15,7 +15,8 @@ from jumpbench.tables.commands.pages import (
     summaries,
     tables_of_the_pages,
 )
-from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view
+from jumpbench.tables.commands.recorded import read_record, recorded_scales
+from jumpbench.tables.commands.recorded_views import recorded_view
 from jumpbench.tables.language import spec
 
 load = cache(spec.load)

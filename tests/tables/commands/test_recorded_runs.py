@@ -8,7 +8,8 @@ import pytest
 import toys
 
 from jumpbench.cli.main import main
-from jumpbench.tables.commands.recorded import decided_claims, read_record, recorded_runs
+from jumpbench.tables.commands.recorded import read_record, recorded_runs
+from jumpbench.tables.commands.recorded_views import decided_claims
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.planning.tableplan import TablePlan

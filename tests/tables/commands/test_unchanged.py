@@ -8,7 +8,7 @@ from jumpbench.cli.main import main
 from jumpbench.errors import UserError
 from jumpbench.paths import checkout
 from jumpbench.tables.commands import unchanged as module
-from jumpbench.tables.commands.recorded import recorded_view
+from jumpbench.tables.commands.recorded_views import recorded_view
 from jumpbench.tables.commands.unchanged import unchanged
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.selection import Selection

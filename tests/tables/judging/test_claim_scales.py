@@ -7,7 +7,7 @@ import pytest
 from claimed import claim_of, of_seeds
 
 from jumpbench.cli.main import main
-from jumpbench.tables.commands.recorded import OTHER_SETTINGS, recorded_view
+from jumpbench.tables.commands.recorded_views import OTHER_SETTINGS, recorded_view
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.claims import evaluate, in_print
 from jumpbench.tables.language.spec import load

@@ -3,7 +3,8 @@
 import pytest
 
 from jumpbench.paths import suite_root
-from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view
+from jumpbench.tables.commands.recorded import read_record, recorded_scales
+from jumpbench.tables.commands.recorded_views import recorded_view
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.claims import evaluate
 from jumpbench.tables.language.spec import available, load

@@ -9,7 +9,7 @@ from toys import TABLE
 from jumpbench.cli.main import main
 from jumpbench.errors import UserError
 from jumpbench.paths import suite_root
-from jumpbench.tables.commands.recorded import recorded_view
+from jumpbench.tables.commands.recorded_views import recorded_view
 from jumpbench.tables.judging.mentions import composed_numbers, filled, numbers, spelled
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.planning.grid import build, whole

@@ -78,7 +78,8 @@ DETOURS = [
     "torch.nn.modules.module.OrderedDict", "jumpbench.lazy.import_module",
     # what belongs to an allowed package and is more than a part of a model
     "jumpbench.files.write_atomic", "jumpbench.data.files.download", "jumpbench.cli.main.main",
-    "jumpbench.data.files.DataFile", "jumpbench.tables.runs.git.git", "jumpbench.load_run",
+    "jumpbench.data.files.DataFile", "jumpbench.data.downloads.resumed",
+    "jumpbench.tables.runs.git.git", "jumpbench.load_run",
     "jumpbench.tables.runs.attempt.forget", "jumpbench.tables.planning.gate.construct",
     "jumpbench.tables.planning.constructors.locate", "jumpbench.data.catalog.Dataset",
     "jumpbench.methods.common.shards.Shards", "jumpbench.tables.launchers.slurm_job.main",

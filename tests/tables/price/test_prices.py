@@ -8,8 +8,8 @@ import torch
 
 from jumpbench.data import tsp
 from jumpbench.errors import UserError
-from jumpbench.tables.commands import gpu_speed
 from jumpbench.tables.commands.estimates import ExpectedCost
+from jumpbench.tables.commands.gpu import speed as gpu_speed
 from jumpbench.tables.commands.run_seconds import estimate
 from jumpbench.tables.commands.within import Candidate, choose, seconds_of
 from jumpbench.tables.language.spec import load

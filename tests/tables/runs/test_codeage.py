@@ -42,6 +42,7 @@ def forget():
         codeage._changed_since,
         codeage._has_changed,
         codeage._moved,
+        codeage._does_now,
         git.has_commit,
         same_numbers.entries,
     ):

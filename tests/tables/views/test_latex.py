@@ -4,7 +4,8 @@ import subprocess
 
 import pytest
 
-from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view
+from jumpbench.tables.commands.recorded import read_record, recorded_scales
+from jumpbench.tables.commands.recorded_views import recorded_view
 from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.views.render import to_latex

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from jumpbench.tables.commands.recorded import recorded_views
+from jumpbench.tables.commands.recorded_views import recorded_views
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.views.claimwords import pointing, state
 from jumpbench.tables.views.view import View

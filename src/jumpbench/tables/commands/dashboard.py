@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jumpbench.errors import UserError
-from jumpbench.tables.commands.recorded import command_of, recorded_view
+from jumpbench.tables.commands.recorded_views import command_of, recorded_view
 from jumpbench.tables.commands.results import table_content
 from jumpbench.tables.judging.readings import source_name
 from jumpbench.tables.language.metric import Metric

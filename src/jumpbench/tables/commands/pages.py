@@ -9,7 +9,8 @@ from jumpbench.errors import UserError
 from jumpbench.paths import reproduce_dir
 from jumpbench.tables.commands.agreement import agreement
 from jumpbench.tables.commands.listing import COSTS, cost_of
-from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view, summary
+from jumpbench.tables.commands.recorded import read_record, recorded_scales
+from jumpbench.tables.commands.recorded_views import recorded_view, summary
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.views.claimwords import claim_in_print, state

@@ -5,7 +5,8 @@ from pathlib import Path
 from jumpbench.files import write_atomic
 from jumpbench.paths import reproduce_dir
 from jumpbench.tables.commands.pages import tables_of_the_pages
-from jumpbench.tables.commands.recorded import read_record, recorded_scales, recorded_view
+from jumpbench.tables.commands.recorded import read_record, recorded_scales
+from jumpbench.tables.commands.recorded_views import recorded_view
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.views.races import race_entries
 from jumpbench.tables.views.rankings import Matrix, in_markdown, matrices, picture

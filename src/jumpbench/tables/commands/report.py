@@ -11,14 +11,8 @@ from jumpbench.paths import reproduce_dir, suite_root
 from jumpbench.tables.commands import pages
 from jumpbench.tables.commands.errata import PAGE, errata_page
 from jumpbench.tables.commands.rankpages import ranks_section
-from jumpbench.tables.commands.recorded import (
-    command_of,
-    how_to_draw,
-    place_for_record,
-    read_record,
-    recorded_file,
-    recorded_view,
-)
+from jumpbench.tables.commands.recorded import place_for_record, read_record, recorded_file
+from jumpbench.tables.commands.recorded_views import command_of, how_to_draw, recorded_view
 from jumpbench.tables.commands.recordpictures import (
     pictures_of,
 )

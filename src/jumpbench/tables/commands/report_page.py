@@ -13,16 +13,9 @@ from rich.progress import track
 from jumpbench.errors import UserError
 from jumpbench.files import write_atomic
 from jumpbench.paths import made_tables, outputs_root
-from jumpbench.tables.commands import gpu_shown
-from jumpbench.tables.commands.recorded import (
-    command_of,
-    how_to_draw,
-    read_content,
-    recorded_file,
-    recorded_scales,
-    recorded_view,
-    summary,
-)
+from jumpbench.tables.commands.gpu import shown as gpu_shown
+from jumpbench.tables.commands.recorded import read_content, recorded_file, recorded_scales
+from jumpbench.tables.commands.recorded_views import command_of, how_to_draw, recorded_view, summary
 from jumpbench.tables.commands.recordpictures import pictures_of
 from jumpbench.tables.language.spec import available, load
 from jumpbench.tables.language.types import Table

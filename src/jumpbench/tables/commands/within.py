@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from jumpbench.errors import UserError
 from jumpbench.tables.commands.estimates import ExpectedCost, duration
 from jumpbench.tables.commands.preview import still_to_make
-from jumpbench.tables.commands.recorded import decided_claims
+from jumpbench.tables.commands.recorded_views import decided_claims
 from jumpbench.tables.commands.run_seconds import estimate
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.selection import Selection

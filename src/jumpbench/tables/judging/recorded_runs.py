@@ -127,9 +127,12 @@ class RecordedRuns:
         return [*known, whole]
 
     def is_outdated(self, run: Run, origin: Mapping[str, Any]) -> bool:
-        """Whether a run is older than its code; what the record says if its commit is not here.
+        """Whether a run of the record is older than its code.
 
-        Its code is that of ``same_at``, a commit that was found to give the same numbers, if any.
+        Asked are, in this order: the digests of files that were not committed; ``same_at``, a
+        commit that was found to give the same numbers, or else that of the run, and what changed
+        since (:mod:`~jumpbench.tables.runs.codeage`); where that commit is not here, what the
+        record said when it was made.
         """
         commits = [origin["same_at"]] if origin.get("same_at") else commits_of(origin)
         edited = origin.get("edited") or {}

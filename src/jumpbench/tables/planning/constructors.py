@@ -22,8 +22,9 @@ LAYERS = tuple(
 )  # fmt: skip
 """Parts of this package whose classes and functions may be called."""
 CLOSED = (
-    "jumpbench.data.catalog", "jumpbench.data.files", "jumpbench.data.places",
-    "jumpbench.data.published", "jumpbench.data.weights", "jumpbench.methods.common.shards",
+    "jumpbench.data.catalog", "jumpbench.data.downloads", "jumpbench.data.files",
+    "jumpbench.data.places", "jumpbench.data.published", "jumpbench.data.weights",
+    "jumpbench.methods.common.shards",
 )  # fmt: skip
 """Modules among them that fetch, write or delete files."""
 LIBRARIES = ("lightning.", "torch.nn.", "torch.optim.", "torchmetrics.")

@@ -64,9 +64,14 @@ def _has_changed(root: Path, commit: str, name: str, edited_then: str | None) ->
     if not path.is_file():
         return True
     renamed = {_module(then): _module(now) for now, then in moved.items()}
-    now = what_it_does(path.read_text(encoding="utf-8"), {})
+    now = _does_now(path)
     then = None if before is None else what_it_does(before, renamed)
     return then != now and _carried_over(root, name, then) != now
+
+
+@functools.cache
+def _does_now(path: Path) -> str:
+    return what_it_does(path.read_text(encoding="utf-8"), {})
 
 
 def _carried_over(root: Path, name: str, state: str | None) -> str | None:

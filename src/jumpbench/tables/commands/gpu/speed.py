@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from jumpbench.tables.commands.gpu_agreement import batches_of, drawn_of, on_device
-from jumpbench.tables.commands.gpu_looks import looks
+from jumpbench.tables.commands.gpu.agreement import batches_of, drawn_of, on_device
+from jumpbench.tables.commands.gpu.looks import looks
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.price.long_loops import counted
 from jumpbench.tables.price.stand_ins import no_other_runs

@@ -1,7 +1,7 @@
 """A run's networks, gradients and draws on a device beside the same ones on the CPU.
 
 One stream of random numbers, drawn on the CPU, serves both sides
-(:mod:`~jumpbench.tables.commands.gpu_alike`), so that what is left between them is rounding:
+(:mod:`~jumpbench.tables.commands.gpu.alike`), so that what is left between them is rounding:
 outputs of networks and gradients differ by a small part of their norm, and of the states that
 samplers end in nearly all are equal (a decision that two roundings take apart changes a whole
 chain).
@@ -18,7 +18,7 @@ from lightning.fabric.utilities.apply_func import move_data_to_device
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
-from jumpbench.tables.commands.gpu_alike import HostDraws, one_way
+from jumpbench.tables.commands.gpu.alike import HostDraws, one_way
 from jumpbench.tables.price.passes import batch_of, prepared
 from jumpbench.tables.price.stand_ins import no_other_runs
 from jumpbench.tables.price.trace import Trace

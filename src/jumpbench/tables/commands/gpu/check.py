@@ -1,13 +1,13 @@
 """``jumpbench gpu``: what a GPU computes beside the CPU, how fast, and one run of a paper's scale.
 
-The parts stand in one file, :func:`~jumpbench.tables.commands.gpu_shown.result_file`, which
+The parts stand in one file, :func:`~jumpbench.tables.commands.gpu.shown.result_file`, which
 ``jumpbench report`` shows:
 
 1. Networks, gradients and draws of every kind of run agree with the CPU's
-   (:mod:`~jumpbench.tables.commands.gpu_agreement`). Several processes share the runs, and count
+   (:mod:`~jumpbench.tables.commands.gpu.agreement`). Several processes share the runs, and count
    what those of the second part compute.
 2. Training steps at the sizes of a scale, and batches of draws at those of ``small``, as a share of
-   the device's ceiling (:mod:`~jumpbench.tables.commands.gpu_speed`). Nothing is compiled, as
+   the device's ceiling (:mod:`~jumpbench.tables.commands.gpu.speed`). Nothing is compiled, as
    compiling takes longer than the check.
 3. One row of a table.
 """
@@ -22,10 +22,10 @@ import torch
 
 from jumpbench.errors import UserError
 from jumpbench.ops.precision import use_tf32
-from jumpbench.tables.commands.gpu_agreement import batches_of, differences, outcome
-from jumpbench.tables.commands.gpu_looks import looks, processes
-from jumpbench.tables.commands.gpu_shown import agreed, ceilings_of, result_file, timed
-from jumpbench.tables.commands.gpu_speed import Ceilings, count_of, throughput
+from jumpbench.tables.commands.gpu.agreement import batches_of, differences, outcome
+from jumpbench.tables.commands.gpu.looks import looks, processes
+from jumpbench.tables.commands.gpu.shown import agreed, ceilings_of, result_file, timed
+from jumpbench.tables.commands.gpu.speed import Ceilings, count_of, throughput
 from jumpbench.tables.commands.reproduction import reproduce
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.launchers import launcher
