@@ -142,7 +142,7 @@ def test_a_checkout_as_the_working_folder_offers_none_of_its_own_files(monkeypat
     constructors.is_allowed.cache_clear()
     for name in ("src.jumpbench.files.write_atomic", "tests.tables.cluster.os.system",
                  "tests.support.OwnHeads"):  # fmt: skip
-        with pytest.raises(UserError, match="may not call|there is no module"):
+        with pytest.raises(UserError, match=r"may not call|there is no module"):
             permitted(name)
     constructors.is_allowed.cache_clear()
 

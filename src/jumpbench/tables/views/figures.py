@@ -55,67 +55,74 @@ def curves(
     published numbers, dotted ones what a perfect method would score.
     """
     import matplotlib.pyplot as plt
-    from matplotlib import colormaps
 
-    drawn, names = False, rows or filled.rows
+    names = rows or filled.rows
     crowded = len(names) > 5  # a legend inside would hide curves
-    many = len(names) > 10  # ten colours would come twice
     size = 4.6 * len(metrics) + (1.2 if crowded else 0.0), 3.4
     figure, axes = plt.subplots(1, len(metrics), figsize=size, squeeze=False, layout="constrained")
-    shades: Any = colormaps["tab20"]
+    drawn = False
     for axis, metric in zip(axes[0], metrics, strict=True):
-        for number, row in enumerate(names):
-            colour = shades.colors[number % 20] if many else f"C{number}"
-            cells = [filled.cell(row, column, metric) for column in filled.columns]
-            points = [
-                (filled.variables[c.column][x], c.measured, c.std or math.nan, c.paper)
-                for c in cells
-                if c is not None and c.measured is not None and x in filled.variables[c.column]
-            ]
-            if not points:
-                continue
-            drawn = True
-            xs, ys, errors, paper = zip(*points, strict=True)
-            axis.errorbar(
-                xs,
-                ys,
-                errors,
-                marker="o",
-                ms=3,
-                capsize=2,
-                label=filled.row_head(row),
-                color=colour,
-            )
-            printed = [
-                (a, b)
-                for a, b in zip(xs, paper, strict=True)
-                if filled.beside and isinstance(b, int | float)
-            ]
-            if printed:
-                axis.plot(*zip(*printed, strict=True), "--", lw=1, color=colour)
-        by_x = {}
-        for column in (column for column in filled.columns if x in filled.variables[column]):
-            of_column = (filled.cell(row, column, metric) for row in names)
-            if found := ends([cell for cell in of_column if cell is not None]):
-                by_x[filled.variables[column][x]] = found
-        for end in (0, -1) if by_x else ():  # the fewest and the most samples that rows have
-            axis.plot([*by_x], [found[end] for found in by_x.values()], label=PERFECT, **DOTTED)
-        label = filled.table.metrics[metric].label or metric
-        axis.set(xlabel=xlabel or x, ylabel=label)
+        for row, colour in zip(names, _colours(len(names)), strict=True):
+            drawn |= _row(axis, filled, row, metric, x, colour)
+        _perfect(axis, filled, names, metric, x)
+        axis.set(xlabel=xlabel or x, ylabel=filled.table.metrics[metric].label or metric)
         if log_y:
             axis.set_yscale("log")
         axis.grid(alpha=0.3)
     if not drawn:
         plt.close(figure)
         return None
-    labelled = [axis.get_legend_handles_labels() for axis in axes[0]]
+    _legend(figure, axes[0], [*map(filled.row_head, names), PERFECT], crowded)
+    return figure
+
+
+def _colours(n: int) -> list[Any]:
+    """Ten colours would come twice among more than ten rows."""
+    from matplotlib import colormaps
+
+    shades: Any = colormaps["tab20"]
+    return [shades.colors[i % 20] if n > 10 else f"C{i}" for i in range(n)]
+
+
+def _row(axis: Any, filled: Filled, row: str, metric: str, x: str, colour: Any) -> bool:
+    """The line of a row, and that of its published numbers; False if it has no number."""
+    cells = [filled.cell(row, column, metric) for column in filled.columns]
+    points = [
+        (filled.variables[c.column][x], c.measured, c.std or math.nan, c.paper)
+        for c in cells
+        if c is not None and c.measured is not None and x in filled.variables[c.column]
+    ]
+    if not points:
+        return False
+    xs, ys, errors, paper = zip(*points, strict=True)
+    style = {"marker": "o", "ms": 3, "capsize": 2, "color": colour}
+    axis.errorbar(xs, ys, errors, label=filled.row_head(row), **style)
+    numbers = zip(xs, paper, strict=True) if filled.beside else ()
+    printed = [(at, value) for at, value in numbers if isinstance(value, int | float)]
+    if printed:
+        axis.plot(*zip(*printed, strict=True), "--", lw=1, color=colour)
+    return True
+
+
+def _perfect(axis: Any, filled: Filled, rows: Sequence[str], metric: str, x: str) -> None:
+    """What a perfect method would score with the fewest and with the most samples of the rows."""
+    by_x = {}
+    for column in (column for column in filled.columns if x in filled.variables[column]):
+        cells = (filled.cell(row, column, metric) for row in rows)
+        if found := ends([cell for cell in cells if cell is not None]):
+            by_x[filled.variables[column][x]] = found
+    for end in (0, -1) if by_x else ():
+        axis.plot([*by_x], [found[end] for found in by_x.values()], label=PERFECT, **DOTTED)
+
+
+def _legend(figure: Any, axes: Sequence[Any], heads: Sequence[str], outside: bool) -> None:
+    """Every line of any panel once, in the order of ``heads``; in the first panel that has one."""
+    labelled = [axis.get_legend_handles_labels() for axis in axes]
     shown = {name: handle for pair in labelled for handle, name in zip(*pair, strict=True)}
-    heads = [head for head in (*map(filled.row_head, names), PERFECT) if head in shown]
-    place = {"handles": [shown[h] for h in heads], "labels": heads, "frameon": False}
-    if crowded:
+    named = [head for head in heads if head in shown]
+    place = {"handles": [shown[head] for head in named], "labels": named, "frameon": False}
+    if outside:
         figure.legend(**place, loc="outside right upper", fontsize=7)
     else:
-        next(a for a, (_, names) in zip(axes[0], labelled, strict=True) if names).legend(
-            **place, fontsize=8
-        )
-    return figure
+        first = next(axis for axis, (_, names) in zip(axes, labelled, strict=True) if names)
+        first.legend(**place, fontsize=8)
