@@ -81,26 +81,14 @@ def compare(
     asked = [row.name for row in good if row.name in chosen]
     if not asked:
         raise UserError("none of these samplers is defined for the target")
-    judgement = Judgement("alone")
-    if _is_known(target):
-        log_z = ExactLaws(target).log_z
-        judgement = Judgement("exact", words=f"errors against the exact law, of log Z {log_z:.4f}")
-    n_seeds = len(seeds_of(seeds, SEEDS))
-    total = len(asked) * n_seeds * sum(budgets)
-    text = " x ".join(
-        f"{n} {word}{'s' * (n != 1)}" for n, word in ((len(asked), "sampler"), (n_seeds, "seed"))
-    )
-    text += f" x {'+'.join(f'{b:g}' for b in budgets)} s"
-    if judgement.kind == "alone":
-        [longest] = seconds_of("reference", reference or f"{LONGER * max(budgets):g}")
-        total += longest
-        text += f", and parallel tempering for at least {longest:g} s as their reference"
-    elif reference:
+    known, longest = _is_known(target), 0.0
+    if known and reference:
         raise UserError(f"reference={reference}: this law is enumerated and needs none")
-    text += f": about {duration(total)}, and what trained samplers take to draw"
-    out.print(words(out, text, "dim"), soft_wrap=True)
-    if judgement.kind == "alone":
-        judgement = _reference(typed, longest, here, launcher)
+    if not known:
+        [longest] = seconds_of("reference", reference or f"{LONGER * max(budgets):g}")
+    cost = _cost(len(asked), len(seeds_of(seeds, SEEDS)), budgets, longest)
+    out.print(words(out, cost, "dim"), soft_wrap=True)
+    judgement = _exact(target) if known else _reference(typed, longest, here, launcher)
     out.print(words(out, judgement.words, "" if judgement.why else "dim"), soft_wrap=True)
     return _made(typed, good, budgets, judgement, asked, seeds, here, launcher)
 
@@ -120,6 +108,23 @@ def seconds_of(key: str, text: str) -> list[float]:
     if key != "budget" and len(found) > 1:
         raise UserError(f"{key}={text[:40]}: give one number of seconds")
     return found
+
+
+def _cost(samplers: int, seeds: int, budgets: Sequence[float], reference: float) -> str:
+    """What will be run, and for how long; ``reference``: seconds of that run, 0 if none is made."""
+    counted = (
+        f"{n} {word}{'s' * (n != 1)}" for n, word in ((samplers, "sampler"), (seeds, "seed"))
+    )
+    text = f"{' x '.join(counted)} x {'+'.join(f'{b:g}' for b in budgets)} s"
+    if reference:
+        text += f", and parallel tempering for at least {reference:g} s as their reference"
+    total = duration(samplers * seeds * sum(budgets) + reference)
+    return f"{text}: about {total}, and what trained samplers take to draw"
+
+
+def _exact(target: Any) -> Judgement:
+    log_z = ExactLaws(target).log_z
+    return Judgement("exact", words=f"errors against the exact law, of log Z {log_z:.4f}")
 
 
 def _is_known(target: Any) -> bool:
