@@ -16,8 +16,9 @@ usage: jumpbench COMMAND [...] [key=value ...]
 
 """
 TAIL = """
-environment: JUMPBENCH_DATA (datasets), JUMPBENCH_OUTPUTS (results), and for experiments and
-tables of your own JUMPBENCH_CONF and JUMPBENCH_REPRODUCE (folders as in PATH, searched first)
+environment: JUMPBENCH_DATA (datasets), JUMPBENCH_OUTPUTS (results), JUMPBENCH_MODELS (trained
+models), JUMPBENCH_CACHE, and of your own JUMPBENCH_MODULES (importable modules), JUMPBENCH_CONF and
+JUMPBENCH_REPRODUCE (experiments, tables: folders as in PATH, searched first)
 exit status: 0 if every asked cell has a number, 1 if some have none, 2 for bad input
 """
 

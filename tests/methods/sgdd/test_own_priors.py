@@ -11,7 +11,7 @@ from jumpbench.paths import checkout
 # Where the example is, prior of a site, beta, and by how much the mean reward may miss that of the
 # posterior: 4.5 standard errors of 1,000 samples, and what 20 particles bias.
 CASES = {
-    "SplitGibbs": ("docs/own-reward.md", [0.25] * 4, 1.5, 0.2),
+    "SplitGibbs": ("README.md", [0.25] * 4, 1.5, 0.2),
     "MaskedProcess": ("reproduce/sgdd/README.md", [0.4, 0.3, 0.2, 0.1], 1.0, 0.2),
 }
 

@@ -1,4 +1,4 @@
-"""The example of the README and of the guide runs as printed, and draws from its posterior."""
+"""The example of the README runs as printed, and draws from its posterior."""
 
 import re
 
@@ -9,7 +9,7 @@ from oracles import all_states
 
 
 @pytest.mark.skipif(checkout() is None, reason="needs the README of a checkout")
-@pytest.mark.parametrize("page", ["README.md", "docs/own-reward.md"])
+@pytest.mark.parametrize("page", ["README.md"])
 def test_the_readme_example_draws_from_the_posterior(page, capsys):
     """All 4^6 states: the mean reward within 2 %, each number of equal neighbours within 4.5
     standard errors and 0.03 of the enumerated law."""

@@ -32,8 +32,8 @@ def agreement(tables: Sequence[str]) -> str:
         cells = [cell for view in printed for cell in view.cells if cell.asked and not cell.fact]
         measured = sum(cell.status == "measured" for cell in cells)
         text = (
-            f"{len(printed)} of {total} tables in the paper's setting, "
-            f"{measured} of {len(cells)} cells"
+            f"{len(printed)} of {total} tables recorded in the paper's setting, "
+            f"{measured} of their {len(cells)} cells"
         )
     else:
         text = f"none of {total} tables in the paper's setting so far"

@@ -31,7 +31,13 @@ def print_list(as_json: bool = False) -> None:
         _print_lines(out, listed)
     else:
         _print_tabular(out, listed)
-    out.print(Text(f"{COSTS}; a record in brackets is of a part of the table", style="dim"))
+    out.print(
+        Text(
+            f"{COSTS}; a record in brackets is of a part of the table; takes: its recorded "
+            "runs one after the other, added seeds too (plan: those of your call)",
+            style="dim",
+        )
+    )
     for line in broken:
         out.print(words(out, f"malformed: {line}", "red"), soft_wrap=True)
 
