@@ -9,8 +9,8 @@ At one seed, a column of the metric looks at the budgets up to its own of one pr
 several (of the energy's law and of the modes' weights); for each, f is what exact draws score, as
 many as the learned sampler's, and delta = 2 max(s, c f) is the tolerance: s is the standard
 deviation between seeds of the chain with the least mean error, c f that of exact draws (a table
-file states c, ``spreads``), which are then above f + delta in at most 5 % of cases. The learned
-sampler's own spread is none, or unreliable training would pay. It
+file states c of each problem, ``spreads``), which are then above f + delta in at most 5 % of cases.
+The learned sampler's own spread is none, or unreliable training would pay. It
 
 
 - never pays if one of its errors e is above the chains' lowest: e > max(f, min e_chain) + delta;
@@ -23,7 +23,8 @@ sampler's own spread is none, or unreliable training would pay. It
   r_chain is the largest of the chain's budgets: a longer one keeps states further apart, which
   hides how fast it is. The largest n counts; it is 0 if no chain has such errors.
 
-The break-even is the least n over the learned sampler's budgets. A cell has it for every seed, as a
+The break-even is the least n over the learned sampler's budgets, so that a shorter one may supply
+it. A cell has it for every seed, as a
 power of ten from 0 (the first sample) to 12 (never); its words are the median over seeds and, as an
 interval, the least and the largest. With one seed s is 0 and there is no interval. A claim about it
 counts seeds, since "never" is not a measurement that a mean could take in; three are too few.
@@ -39,9 +40,6 @@ from statistics import fmean, median_high, stdev
 from jumpbench.tables.judging.cells import Cell, Value, by_place, uncertainty
 from jumpbench.tables.language.metric import BreakEven, Metric
 from jumpbench.tables.language.types import Column, Table
-
-TWO_CLASSES = math.sqrt(math.pi / 2 - 1)
-"""Standard deviation over mean of |X|, X normal: of the total variation of two classes."""
 
 NEVER = 12.0
 """The power of ten that says never."""
@@ -136,7 +134,7 @@ def _filled(
     }
     chains = [row for row, names in has.items() if needed <= names and metric.name not in names]
     at = [(r, c) for r in chains for c in upto]
-    spreads = of.spreads or [TWO_CLASSES] * len(of.errors)
+    spreads = of.spreads_of(here.vars.get("problem"))
     limits = [
         _limit(places, cell, error, spread, at)
         for error, spread in zip(of.errors, spreads, strict=True)

@@ -1,30 +1,41 @@
 """The metrics of a table file: what is measured, and how it is compared and printed."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from jumpbench.tables.language.fields import STRICT, Finite, Name, Positive, Words
+
+TWO_CLASSES = math.sqrt(math.pi / 2 - 1)
+"""Standard deviation over mean of |X|, X normal: of the total variation of two classes."""
 
 
 @dataclass(frozen=True)
 class BreakEven:
     """Names of the metrics of :mod:`jumpbench.tables.judging.break_even`.
 
-    ``spreads``: of each error, the standard deviation of what exact draws score as a share of its
-    mean (:func:`jumpbench.evaluations.energy_classes.floor_spread`). None: that of two classes of
-    equal weight, sqrt(pi / 2 - 1) = 0.756, which is the largest that there is.
+    ``spreads``: for each error, the standard deviation of what exact draws score as a share of its
+    mean (:func:`jumpbench.evaluations.energy_classes.floor_spread`), of each problem
+    (``vars.problem`` of the columns) or of all. None: that of two classes of equal weight,
+    0.756, which is the largest that there is.
     """
 
     errors: Annotated[Words, Field(min_length=1)]
     setup: Name
     rate: Name
-    spreads: tuple[Positive, ...] | None = None
+    spreads: tuple[Positive, ...] | Mapping[str, tuple[Positive, ...]] | None = None
 
     @property
     def names(self) -> Words:
         return (*self.errors, self.setup, self.rate)
+
+    def spreads_of(self, problem: Any) -> tuple[float, ...]:
+        """One for each error, at the columns of a problem."""
+        of = self.spreads.get(problem) if isinstance(self.spreads, Mapping) else self.spreads
+        return of or (TWO_CLASSES,) * len(self.errors)
 
     __pydantic_config__ = STRICT
 

@@ -1,7 +1,7 @@
 """Names inside a table file that refer to each other must exist, and checks must make sense."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from string import Formatter
 from typing import Any
@@ -28,6 +28,7 @@ class _Names:
             "row": [row.name for row in table.rows],
             "column": [column.name for column in table.columns],
             "metric": list(table.metrics),
+            "problem": [str(c.vars["problem"]) for c in table.columns if "problem" in c.vars],
         }
 
     def refer(self, kind: str, names: Iterable[str] | None, place: tuple) -> None:
@@ -123,9 +124,17 @@ class _Names:
     def _break_even(self, name: str, of: BreakEven) -> None:
         where = ("metrics", name, "break_even")
         self.refer("metric", of.names, where)
-        if of.spreads is not None and len(of.spreads) != len(of.errors):
-            what = f"{len(of.spreads)} spreads of {len(of.errors)} errors; give one of each"
-            raise self.wrong((*where, "spreads"), what)
+        stated = of.spreads if isinstance(of.spreads, Mapping) else {"": of.spreads}
+        for problem, spreads in stated.items():
+            if spreads is not None and len(spreads) != len(of.errors):
+                what = f"{len(spreads)} spreads of {len(of.errors)} errors; give one of each"
+                raise self.wrong((*where, "spreads", problem), what)
+        if isinstance(of.spreads, Mapping):
+            self.refer("problem", of.spreads, (*where, "spreads"))
+            for column in self.table.columns:
+                at, judged = str(column.vars.get("problem")), column.metrics or (name,)
+                if name in judged and at not in of.spreads:
+                    raise self.wrong((*where, "spreads"), f"spreads lacks the problem '{at}'")
 
     def _rows(self) -> None:
         for i, row in enumerate(self.table.rows):
