@@ -6,8 +6,9 @@ import pytest
 
 from jumpbench.evaluations.energy_classes import floor_spread
 from jumpbench.evaluations.exact_laws import ExactLaws, check_known
-from jumpbench.paths import reproduce_dir
+from jumpbench.paths import checkout, reproduce_dir
 from jumpbench.tables.commands.pages import paper_list
+from jumpbench.tables.commands.rankpages import recorded_matrices
 from jumpbench.tables.commands.recorded import read_record, recorded_scales
 from jumpbench.tables.commands.run_seconds import estimate
 from jumpbench.tables.language.spec import available, load
@@ -136,6 +137,19 @@ def test_break_evens_know_the_spread_of_exact_draws(table):
         pairs = zip(stated[problem], found, strict=True)
         assert all(-1e-3 < s - x < 0.02 for s, x in pairs), (problem, found)
     assert asked == {*stated}
+
+
+@pytest.mark.skipif(checkout() is None, reason="needs the README of a checkout")
+def test_the_readme_names_those_that_lead_the_ranks():
+    text = (checkout() / "reproduce/leaderboard/README.md").read_text()
+    assert "parallel tempering, AIS and SMC lead" in text and "LEAPS is the first of the" in text
+    found = [m for m in recorded_matrices("leaderboard") if m.timed]
+    learned = {r.name for r in load("leaderboard/ising").rows if "break_even" in r.metrics}
+    assert [m.title for m in found] == ["energy-law TV", "mode imbalance"]
+    for matrix in found:
+        names = list(matrix.ranking.mean)
+        assert {*names[:3]} == {"Parallel tempering", "AIS", "SMC"}
+        assert next(name for name in names if name in learned) == "LEAPS"
 
 
 def test_no_sampler_is_tuned_on_the_leaderboards_own_problems():

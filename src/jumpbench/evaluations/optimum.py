@@ -13,7 +13,8 @@ class OptimumEvaluation(OwnNumbersEvaluation):
     """Judges samples of a hard-core model by its largest independent set, proven by a solver.
 
     Results: those of :class:`~jumpbench.evaluations.own_numbers.OwnNumbersEvaluation`;
-    ``best_gap``, nodes that the best sample lacks to the optimum; ``ground_share``, the share of
+    ``best_gap``, the energy of the best sample above that of the optimum, in nodes (an edge between
+    two chosen ones counts 2); ``ground_share``, the share of
     samples that reach it.
 
     Args:

@@ -86,6 +86,29 @@ def test_a_row_that_lacks_a_seed_is_not_ranked_and_unequal_numbers_of_samples_ar
     assert "exact draws" not in alike.words
 
 
+def test_a_sampler_that_diverged_is_the_last_and_one_that_was_not_made_has_no_rank():
+    table = load("leaderboard/sets")
+    cells = cells_of("16 nodes, 80 s", {"Gibbs": 0.1, "DASBS": 0.05, "UDNS": 0.05, "LEAPS": 0.05})
+    for at, (status, note) in enumerate(
+        [("partial", "training diverged by step 300"), ("partial", "1 of 3 seeds"), ("failed", "x")]
+    ):
+        cells[at + 1] = dataclasses.replace(cells[at + 1], status=status, note=note, n_seeds=1)
+    (one,) = matrices([View(table, "medium", cells)])
+    assert one.ranking.ranks["sets, 16 nodes, 80 s"] == {"Gibbs": 1, "DASBS": 2.5, "LEAPS": 2.5}
+    assert "of which a run failed is the last there" in one.words and not one.few_seeds
+
+
+def test_modes_are_ranked_beside_energies_where_a_break_even_counts_them():
+    table = load("leaderboard/sets")
+    cells = cells_of("16 nodes, 80 s", {"Gibbs": 0.1, "UDNS": 0.05})
+    cells += cells_of("16 nodes, 80 s", {"Gibbs": 0.1, "UDNS": 0.5}, "modes")
+    energies, modes = matrices([View(table, "medium", cells)])
+    assert modes.title == "mode imbalance" and "Ranks by mode imbalance at" in modes.words
+    problem = "sets, 16 nodes, 80 s"
+    assert energies.ranking.ranks[problem] == {"Gibbs": 2, "UDNS": 1}
+    assert modes.ranking.ranks[problem] == {"Gibbs": 1, "UDNS": 2}
+
+
 def test_words_and_picture(views, tmp_path):
     found = matrices(views)
     head, first, *_, mean = lines(found[0].ranking)

@@ -2,8 +2,9 @@
 
 import io
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from jumpbench.tables.judging.cells import Cell
@@ -22,15 +23,20 @@ class Matrix:
 
     title: str
     ranking: Ranking
-    few_seeds: bool  # a number of one seed is among them
+    errors: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    few_seeds: bool = False  # a number of one seed is among them
     floors: float = 1.0  # the largest ratio of what exact draws score, of two rows of a problem
+    timed: bool = False  # problems have several budgets
+    failed: bool = False  # a run of a sampler failed
 
     @property
     def words(self) -> str:
         """What was tested, and what cannot be told apart from the best."""
         of, n = self.ranking, len(self.ranking.ranks)
-        text = f"Ranks by {self.title} at the longest budget that most samplers have, {n} problems"
-        text += ", some of one seed" * self.few_seeds + ". "
+        text = f"Ranks by {self.title}"
+        text += " at the longest budget that most samplers have" * self.timed
+        text += f", {n} problems" + ", some of one seed" * self.few_seeds + ". "
+        text += "A sampler of which a run failed is the last there. " * self.failed
         if self.floors > LIKE_FLOORS:
             text += "Rows have unequal numbers of samples: exact draws of the fewest would score "
             text += f"up to {self.floors:.0f} times what those of the most do. "
@@ -48,44 +54,75 @@ class Matrix:
 
 
 def matrices(views: Iterable[View]) -> list[Matrix]:
-    """One for each error metric that tables race by; an error below that of exact draws counts as
-    theirs. Problems of which fewer than two samplers have a number are left out."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    titles: dict[str, str] = {}
-    few: set[str] = set()
-    floors: dict[str, float] = {}
+    """One for each error that tables race by, and for the others of their break-even.
+
+    An error below that of exact draws counts as theirs. A sampler of which a run failed (as where
+    training diverged) is the last of its problem. Problems of which fewer than two samplers have a
+    number are left out.
+    """
+    found: dict[str, Matrix] = {}
     for view in views:
         for entry in race_entries(view.table)[:1]:
-            metric = entry["metric"]
-            titles[metric] = view.table.metrics[metric].label or metric
-            for columns in problems(view.table).values():
-                budgets = [_competitors(view, column, metric, entry["spent"]) for column in columns]
-                most = max(len(cells) for cells in budgets)
-                at = max(i for i, cells in enumerate(budgets) if len(cells) == most)
-                if most < 2:
-                    continue
-                problem = f"{view.table.id.split('/')[1]}, {view.column_head(columns[at])}"
-                found.setdefault(metric, {})[problem] = {
-                    view.row_head(row): max(cast(float, cell.measured), cell.perfect or 0.0)
-                    for row, cell in budgets[at].items()
-                }  # fmt: skip
-                few |= {metric for cell in budgets[at].values() if cell.n_seeds == 1}
-                perfect = [cell.perfect for cell in budgets[at].values() if cell.perfect]
-                ratio = max(perfect) / min(perfect) if perfect else 1.0
-                floors[metric] = max(floors.get(metric, 1.0), ratio)
-    return [
-        Matrix(titles[name], ranking(errors), name in few, floors[name])
-        for name, errors in found.items()
-    ]
+            for metric in _errors(view, entry["metric"]):
+                for columns in problems(view.table).values():
+                    _add(found, view, columns, metric, entry["spent"])
+    return [replace(matrix, ranking=ranking(matrix.errors)) for matrix in found.values()]
+
+
+def _errors(view: View, raced: str) -> Sequence[str]:
+    """The metric of the race, and what a break-even of the table counts beside it."""
+    derived = [m.break_even for m in view.table.metrics.values() if m.break_even]
+    return next((of.errors for of in derived if raced in of.errors), (raced,))
+
+
+def _add(
+    found: dict[str, Matrix], view: View, columns: Sequence[str], metric: str, spent: str
+) -> None:
+    """A problem, at the longest budget that most samplers have."""
+    budgets = [_competitors(view, column, metric, spent) for column in columns]
+    most = max(len(cells) for cells in budgets)
+    at = max(i for i, cells in enumerate(budgets) if len(cells) == most)
+    if most < 2:
+        return
+    cells, timed = budgets[at].values(), len(columns) > 1
+    title = view.table.metrics[metric].label or metric
+    matrix = found.setdefault(metric, Matrix(title, ranking({})))
+    perfect = [cell.perfect for cell in cells if cell.perfect]
+    ratio = max(perfect) / min(perfect) if perfect else 1.0
+    problem = f"{view.table.id.split('/')[1]}, {view.column_head(columns[at])}"
+    by_row = {view.row_head(row): _counted(cell) for row, cell in budgets[at].items()}
+    found[metric] = replace(
+        matrix,
+        errors={**matrix.errors, problem: by_row},
+        few_seeds=matrix.few_seeds or any(c.n_seeds == 1 and not _has_failed(c) for c in cells),
+        floors=max(matrix.floors, ratio),
+        timed=matrix.timed or timed,
+        failed=matrix.failed or any(map(_has_failed, cells)),
+    )
+
+
+def _counted(cell: Cell) -> float:
+    if _has_failed(cell):
+        return math.inf
+    return max(cast(float, cell.measured), cell.perfect or 0.0)
+
+
+def _has_failed(cell: Cell) -> bool:
+    """Whether a run of it failed; one that was not made is another matter."""
+    not_made = re.fullmatch(r"\d+ of \d+ seeds", cell.note or "")
+    return cell.status == "failed" or (
+        cell.status == "partial" and bool(cell.note and not not_made)
+    )
 
 
 def _competitors(view: View, column: str, metric: str, spent: str) -> dict[str, Cell]:
-    """Whole cells with a number, of rows that spend something: exact draws do not compete."""
+    """Whole cells and those of failed runs, of rows that spend something: exact draws do not."""
     spend = {r.name for r in view.table.rows if spent in (r.metrics or view.table.metrics)}
     return {
         cell.row: cell for cell in view.cells
         if (cell.column, cell.metric) == (column, metric) and cell.row in spend
-        and cell.has_number and cell.measured is not None and cell.status != "partial"
+        and (_has_failed(cell) or (cell.has_number and cell.status != "partial"))
+        and (_has_failed(cell) or cell.measured is not None)
     }  # fmt: skip
 
 
