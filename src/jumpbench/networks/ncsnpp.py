@@ -128,7 +128,9 @@ class NCSNpp(nn.Module):
         super().__init__()
         levels = len(multipliers)
         if size % 2 ** (levels - 1):
-            raise UserError(f"size={size} cannot be halved {levels - 1} times")
+            raise UserError(
+                f"size={size} cannot be halved {levels - 1} times: give fewer multipliers"
+            )
         self.size, self.width, self.attention = size, width, tuple(attention)
         time = 4 * width
         self.time1, self.time2 = scaled(nn.Linear(width, time)), scaled(nn.Linear(time, time))

@@ -21,7 +21,8 @@ def best_states(laws: GraphLaw) -> Tensor:
         if size > MOST_NODES:
             raise UserError(
                 f"graph {number} has {size} nodes, too many to try all states (at most "
-                f"{MOST_NODES}): use the solver of jumpbench[solvers]"
+                f"{MOST_NODES}): needs.optimum.experiment takes one with a solver, such as "
+                "dnfs/independent_sets_exact or dnfs/cuts_exact"
             )
         one = laws.rows(torch.tensor([number]))
         states = all_states(size, 2)

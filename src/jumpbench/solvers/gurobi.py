@@ -69,7 +69,7 @@ def _solver(objective: Callable[[Any, list[Any], list[tuple[int, int]]], Any]) -
                 model.setObjective(objective(model, node, edges), gurobipy.GRB.MAXIMIZE)
                 model.optimize()
                 if model.Status != gurobipy.GRB.OPTIMAL:
-                    raise UserError(f"no proven optimum within {seconds:g} s: raise the limit")
+                    raise UserError(f"no proven optimum within {seconds:g} s: raise seconds")
                 return torch.tensor([round(variable.X) for variable in node])
         except gurobipy.GurobiError as error:
             raise UserError(f"Gurobi: {error}; use CP-SAT where it has no licence") from None

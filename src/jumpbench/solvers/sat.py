@@ -19,7 +19,7 @@ def cp_model() -> Any:
     try:
         from ortools.sat.python import cp_model
     except ImportError:
-        raise UserError("ortools is missing: pip install 'jumpbench[solvers]'") from None
+        raise UserError("ortools is missing: pip install -e '.[solvers]'") from None
     return cp_model
 
 
@@ -35,7 +35,7 @@ def solved(model: Any, variables: list[Any], seconds: float) -> Tensor:
     solver.parameters.random_seed = 0
     status = solver.status_name(solver.solve(model))
     if status != "OPTIMAL":
-        raise UserError(f"no proven optimum within {seconds:g} s ({status}): raise the limit")
+        raise UserError(f"no proven optimum within {seconds:g} s ({status}): raise seconds")
     return torch.tensor([int(solver.value(variable)) for variable in variables])
 
 

@@ -82,7 +82,7 @@ def solve_ortools(coords: Tensor, seconds: float = 60.0, seed: int = 0) -> tuple
     try:
         from ortools.sat.python import cp_model
     except ImportError:
-        raise UserError("ortools is missing: pip install 'jumpbench[solvers]'") from None
+        raise UserError("ortools is missing: pip install -e '.[solvers]'") from None
     n, tours, proven = coords.shape[-2], [], []
     points = coords.double().cpu()
     for distance in (torch.cdist(points, points) * INTEGER_SCALE).round().long().tolist():
@@ -98,7 +98,7 @@ def solve_ortools(coords: Tensor, seconds: float = 60.0, seed: int = 0) -> tuple
         solver.parameters.linearization_level = 2
         status = solver.solve(model)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            raise UserError(f"ortools found no tour of {n} nodes in {seconds} s: raise the limit")
+            raise UserError(f"ortools found no tour of {n} nodes in {seconds} s: raise seconds")
         successor = {i: j for i, j, used in arcs if solver.boolean_value(used)}
         tour = [0]
         while len(tour) < n:
