@@ -75,7 +75,7 @@ def main() -> None:
         if importlib.util.find_spec("ray"):
             results.append(rate(Path(name), given.runs, "ray"))
         else:
-            print("launcher=ray not measured: pip install 'jumpbench[ray]'")
+            print("launcher=ray not measured: pip install -e '.[ray]'")
     if given.output:
         record(results, given.output)
 

@@ -207,7 +207,7 @@ def test_a_launcher_without_its_package_says_how_to_get_it(project, capsys, monk
     for name in ("ray", "slurm"):
         assert main(["table", "toy/coins", f"launcher={name}"]) == 2
         shown = capsys.readouterr().err
-        assert f"pip install 'jumpbench[{name}]'" in shown
+        assert f"pip install -e '.[{name}]'" in shown
     assert not (project / "outputs").exists()
 
 

@@ -20,7 +20,7 @@ def without_key(monkeypatch, tmp_path):
 
 
 def test_a_workspace_shows_the_runs_of_one_table_at_one_scale(project):
-    pytest.importorskip(WORKSPACES, reason="pip install 'jumpbench[dashboard]'")
+    pytest.importorskip(WORKSPACES, reason="pip install -e '.[dashboard]'")
     made = dashboard.workspace(load("toy/coins"), "smoke", "mine", "me")
     assert (made.entity, made.project, made.name) == ("me", "mine", "toy/coins@smoke")
     results, training, whole = made.sections
@@ -42,7 +42,7 @@ def test_a_workspace_shows_the_runs_of_one_table_at_one_scale(project):
 
 
 def test_figures_of_the_table_are_shown(project):
-    pytest.importorskip(WORKSPACES, reason="pip install 'jumpbench[dashboard]'")
+    pytest.importorskip(WORKSPACES, reason="pip install -e '.[dashboard]'")
     file = project / "reproduce/toy/coins.yaml"
     file.write_text(file.read_text().replace("figures: []\n", ""))
     whole = dashboard.workspace(load("toy/coins"), "smoke", "mine", "me").sections[-1]
@@ -58,7 +58,7 @@ def test_metrics_have_the_names_that_rows_give_them():
 def test_without_package_or_key_it_says_how_to_get_them(project, without_key, monkeypatch, capsys):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["dashboard", "toy/coins"]) == 2
-    assert "pip install 'jumpbench[dashboard]'" in capsys.readouterr().err
+    assert "pip install -e '.[dashboard]'" in capsys.readouterr().err
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
     assert main(["dashboard", "toy/coins", "scale=smoke"]) == 2
     shown = capsys.readouterr().err
@@ -66,7 +66,7 @@ def test_without_package_or_key_it_says_how_to_get_them(project, without_key, mo
 
 
 def test_what_the_server_refuses_is_one_line(project, monkeypatch):
-    pytest.importorskip(WORKSPACES, reason="pip install 'jumpbench[dashboard]'")
+    pytest.importorskip(WORKSPACES, reason="pip install -e '.[dashboard]'")
 
     def refuse(view):
         raise ValueError("no such\nproject")
@@ -80,7 +80,7 @@ def test_what_the_server_refuses_is_one_line(project, monkeypatch):
 
 def test_a_report_holds_claims_numbers_panels_and_the_command(project, monkeypatch, capsys):
     """Sent to a stand-in of the server, and read back from what it was sent."""
-    pytest.importorskip(WORKSPACES, reason="pip install 'jumpbench[dashboard]'")
+    pytest.importorskip(WORKSPACES, reason="pip install -e '.[dashboard]'")
     file = project / "reproduce/toy/coins.yaml"
     file.write_text(file.read_text().replace("figures: []\n", ""))
     assert main(["table", "toy/coins", "scale=small"]) == 0
@@ -103,6 +103,6 @@ def test_a_report_holds_claims_numbers_panels_and_the_command(project, monkeypat
 
 
 def test_a_report_of_nothing_says_how_to_make_the_table(project, monkeypatch, capsys):
-    pytest.importorskip(WORKSPACES, reason="pip install 'jumpbench[dashboard]'")
+    pytest.importorskip(WORKSPACES, reason="pip install -e '.[dashboard]'")
     assert main(["dashboard", "toy/coins", "--report", "project=mine", "entity=me"]) == 2
     assert "jumpbench table toy/coins scale=small" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 from jumpbench.cli.main import main
 from jumpbench.tables.planning.plan import plan_run
 
-ray = pytest.importorskip("ray", reason="ray is not installed (pip install 'jumpbench[ray]')")
+ray = pytest.importorskip("ray", reason="ray is not installed (pip install -e '.[ray]')")
 pytestmark = pytest.mark.slow
 TABLE = ["table", "toy/coins", "scale=smoke"]
 
@@ -187,6 +187,6 @@ def test_a_full_disk_on_a_worker_fails_its_runs_and_no_more(project, on_ray, mon
 def test_what_no_machine_has_is_one_line(project, capsys):
     command = ["run", "experiment=toy/coin", "launcher=ray", "launcher.cpus=1"]
     assert main([*command, "resources.cpus=3"]) == 1
-    assert "it asks for 3 CPUs; this machine has 1" in capsys.readouterr().err
+    assert "a run asks for 3 CPUs, and no machine here has more than 1" in capsys.readouterr().err
     assert main([*command, "launcher.address=127.0.0.1:1"]) in (1, 2)
     assert "launcher.address" in capsys.readouterr().err

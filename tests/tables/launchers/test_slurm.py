@@ -11,7 +11,7 @@ import torch
 from jumpbench.cli.main import main
 from jumpbench.tables.planning.plan import plan_run
 
-pytest.importorskip("submitit", reason="submitit is not installed (pip install 'jumpbench[slurm]')")
+pytest.importorskip("submitit", reason="submitit is not installed (pip install -e '.[slurm]')")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(bool(cluster.missing()), reason=f"there is {cluster.missing()}"),

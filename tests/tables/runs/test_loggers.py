@@ -82,7 +82,7 @@ def test_a_resumed_run_keeps_the_csv_of_its_first_attempt(project, monkeypatch):
 def test_tensorboard_holds_curves_and_results(project):
     events = pytest.importorskip(
         "tensorboard.backend.event_processing.event_accumulator",
-        reason="pip install 'jumpbench[tensorboard]'",
+        reason="pip install -e '.[tensorboard]'",
     )
     assert main([*WALK, "logger=tensorboard"]) == 0
     run = plan_run("toy/walk")
@@ -99,7 +99,7 @@ def test_without_tensorboard_it_says_what_to_install(project, monkeypatch, capsy
     monkeypatch.setitem(sys.modules, "tensorboard", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main([*WALK, "logger=tensorboard"]) == 1
-    assert "pip install 'jumpbench[tensorboard]'" in capsys.readouterr().err
+    assert "pip install -e '.[tensorboard]'" in capsys.readouterr().err
 
 
 def test_a_misspelled_logger_among_several_is_refused(project, capsys):

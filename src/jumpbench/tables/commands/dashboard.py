@@ -41,7 +41,7 @@ def dashboard(
     """
     if importlib.util.find_spec("wandb_workspaces") is None:
         raise UserError(
-            "dashboard needs the package wandb-workspaces: pip install 'jumpbench[dashboard]'"
+            "dashboard needs the package wandb-workspaces: pip install -e '.[dashboard]'"
         )
     make = report if text else workspace
     board = make(load(table_id), scale, project, entity or _own_entity())

@@ -24,7 +24,10 @@ def contrasts(table: Table, claim: Claim, source: Source, heads: Heads) -> Tree:
     assert claim.check is not None
     tree = _Builder(table, source, heads).tree(claim.check)
     if not list(tree.leaves()):
-        raise UserError(f"{table.id}: claim '{claim.id}': there is nothing to compare")
+        raise UserError(
+            f"{table.id}: claim '{claim.id}': there is nothing to compare: no cell has its rows, "
+            "columns and metrics"
+        )
     return tree
 
 

@@ -64,9 +64,7 @@ def launcher(name: str, options: Sequence[str] = ()) -> Launcher:
         raise no_such("launcher", name, _LAUNCHERS)
     module, kind, package = _LAUNCHERS[name]
     if package and importlib.util.find_spec(package) is None:
-        raise UserError(
-            f"launcher={name} needs the package {package}: pip install 'jumpbench[{name}]'"
-        )
+        raise UserError(f"launcher={name} needs the package {package}: pip install -e '.[{name}]'")
     cls = getattr(importlib.import_module(module), kind)
     return cls(**options_of(name, cls, options))
 

@@ -73,8 +73,10 @@ class Tasks:
             most = max((node.get(name, 0.0) for node in self._nodes), default=0.0)
             if (wanted := options.get(key, 0)) > most:
                 unit, shown = (2**30, "GiB of memory") if key == "memory" else (1, f"{name}s")
-                has = f"{most / unit:.3g}"
-                raise UserError(f"it asks for {wanted / unit:g} {shown}; this machine has {has}")
+                raise UserError(
+                    f"a run asks for {wanted / unit:g} {shown}, and no machine here has more than "
+                    f"{most / unit:.3g}: lower resources.cpus, gpus or memory_gb"
+                )
 
 
 def _memory_of_a_gpu() -> float:

@@ -105,7 +105,9 @@ def load_into(method: "Method", weights: dict[str, Any], place: str | Path) -> N
         raise UserError(f"{place}: {str(error).splitlines()[-1].strip()}") from None
     lacking = [name for name in missing if not is_left_out(name)]
     if lacking or unknown:
-        raise UserError(f"{place} does not fit its method: {(lacking + unknown)[0]}")
+        raise UserError(
+            f"{place} does not fit its method: {(lacking + unknown)[0]}; export it again"
+        )
 
 
 def is_left_out(name: str) -> bool:

@@ -138,7 +138,7 @@ class _RunJob:
         if results.get("invalid", 0.0) == 1.0:
             raise UserError(
                 "no step of the simulation had usable rates (invalid is 1): the network gives "
-                "values that are not finite"
+                "values that are not finite; a lower learning rate may help"
             )
         self.metrics |= results
 

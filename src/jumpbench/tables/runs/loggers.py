@@ -52,7 +52,7 @@ def opened(wanted: Wanted, folder: Path, name: str) -> Logger:
 def _made(wanted: Wanted, folder: Path, name: str) -> Logger:
     if "TensorBoard" in wanted["_target_"] and importlib.util.find_spec("tensorboard") is None:
         raise UserError(
-            "logger=tensorboard needs the package tensorboard: pip install 'jumpbench[tensorboard]'"
+            "logger=tensorboard needs the package tensorboard: pip install -e '.[tensorboard]'"
         )
     identity = {} if is_of_files(wanted) else {"id": name}
     logger = construct(wanted, "logger", save_dir=str(folder), **identity)
