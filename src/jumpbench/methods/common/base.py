@@ -61,6 +61,7 @@ class Method(LightningModule, ABC):
         self._generators: dict[str, torch.Generator] = {}
         self._generator_states: dict[str, torch.Tensor] = {}
         self._default_states: dict[str, torch.Tensor] = {}
+        self._begun_on = 0  # processes of the checkpoint that was loaded
 
     # What a subclass fills in
 
@@ -139,10 +140,15 @@ class Method(LightningModule, ABC):
     @property
     def spent(self) -> Cost:
         """Network and energy evaluations of training so far, in states, over all processes."""
-        world = self.trainer.world_size if self._trainer is not None else 1
-        return Cost(float(self.meter.network * world), float(self.meter.energy * world))
+        network, energy = self.meter.network * self._world, self.meter.energy * self._world
+        return Cost(float(network), float(energy))
 
     def on_train_start(self) -> None:
+        if self._begun_on not in (0, self.trainer.world_size):
+            raise UserError(
+                f"this training was begun on {self._begun_on} devices, and its states belong to "
+                "them: set trainer.devices (times trainer.num_nodes) to that, or fresh=true"
+            )
         # Dropout draws from torch's default generators; a resumed run continues their streams.
         states, self._default_states = self._default_states, {}
         if "cpu" in states:
@@ -180,11 +186,19 @@ class Method(LightningModule, ABC):
             checkpoint["other_processes"] = gather(own)[1:]
         checkpoint.update(own)
 
+    @property
+    def _world(self) -> int:
+        return self.trainer.world_size if self._trainer is not None else 1
+
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         others = checkpoint.get("other_processes", [])
         rank = self.global_rank if self._trainer is not None else 0
-        # A process that was not there before starts from what the first one had.
+        # A process that was not there before has what the first one had: a finished training may
+        # be tested on other devices, and each has its part of what was spent.
         self.restore_own(others[rank - 1] if 0 < rank <= len(others) else checkpoint)
+        self._begun_on = 1 + len(others)
+        self.meter.network = self.meter.network * self._begun_on // self._world
+        self.meter.energy = self.meter.energy * self._begun_on // self._world
 
     # Testing
 
