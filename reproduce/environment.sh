@@ -6,7 +6,7 @@ venv=${JUMPBENCH_VENV:-$root/.venv}
 # environment EXTRAS: install the checkout with these extras unless that is done already.
 environment() {
   local extras=$1 stamp
-  stamp=$venv/.jumpbench-$(cksum <"$root/pyproject.toml" | tr -c '0-9\n' -)-$extras
+  stamp=$venv/.jumpbench-$(cat "$root/pyproject.toml" "$root/constraints.txt" | cksum | tr -c '0-9\n' -)-$extras
   [ -f "$stamp" ] && return 0
   mkdir -p "$venv" || { echo "error: cannot write $venv; set JUMPBENCH_VENV to another folder" >&2; return 2; }
   (

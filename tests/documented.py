@@ -45,7 +45,7 @@ def environment(folder, *extras):
     for name, call in (("jumpbench", "-m jumpbench"), ("python", "")):
         (folder / "bin" / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {call} "$@"\n')
         (folder / "bin" / name).chmod(0o755)
-    stamp = ["bash", "-c", "cksum <pyproject.toml | tr -c '0-9\\n' -"]
+    stamp = ["bash", "-c", "cat pyproject.toml constraints.txt | cksum | tr -c '0-9\\n' -"]
     done = subprocess.run(stamp, cwd=ROOT, capture_output=True, text=True, check=True)
     for extra in ("", *extras):
         (folder / f".jumpbench-{done.stdout.strip()}-{extra}").touch()

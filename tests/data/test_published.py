@@ -109,6 +109,18 @@ def test_a_broken_download_goes_on_where_it_was(server, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
+@pytest.mark.parametrize("mark", ["", "[]", '{"is": ""}'])
+def test_a_damaged_mark_begins_anew(server, tmp_path, mark):
+    server.files["/x"], server.breaks = b"a" * 1000, 150
+    with pytest.raises(DataMissing):
+        resumed(f"{server.at}/x", tmp_path / "x", nothing)
+    (tmp_path / "x.part.json").write_text(mark)
+    (tmp_path / "x.part").write_bytes(b"z" * 500)
+    server.breaks = None
+    resumed(f"{server.at}/x", tmp_path / "x", nothing)
+    assert (tmp_path / "x").read_bytes() == b"a" * 1000
+
+
 @pytest.mark.parametrize("tag", ['"one"', ""])
 def test_another_file_under_the_same_address_is_fetched_anew(server, tmp_path, tag):
     """By its tag; without tags by its length."""

@@ -7,8 +7,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from jumpbench.errors import DataMissing
+from jumpbench.files import write_atomic
 
 ATTEMPTS, TIMEOUT_SECONDS, BLOCK = 5, 30.0, 1 << 20
 
@@ -24,7 +26,8 @@ def resumed(url: str, target: Path, told: Callable[[int, int | None], None]) -> 
     reason: object = "no answer"
     for _ in range(ATTEMPTS):
         have = part.stat().st_size if part.is_file() and mark.is_file() else 0
-        known = json.loads(mark.read_text()) if have else {}
+        known = _marked(mark) if have else {}
+        have = have if known else 0
         headers = {"User-Agent": "jumpbench"}
         if have:
             headers["Range"] = f"bytes={have}-"
@@ -38,7 +41,9 @@ def resumed(url: str, target: Path, told: Callable[[int, int | None], None]) -> 
                     part.unlink()  # another file than the one that was begun
                     continue
                 is_ = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
-                mark.write_text(json.dumps({"is": is_, "total": total}))
+                if not goes_on:
+                    part.unlink(missing_ok=True)  # before the mark: it is of another file
+                write_atomic(mark, json.dumps({"is": is_, "total": total}))
                 with part.open("ab" if goes_on else "wb") as file:
                     while block := answer.read(BLOCK):
                         file.write(block)
@@ -56,6 +61,15 @@ def resumed(url: str, target: Path, told: Callable[[int, int | None], None]) -> 
         except (OSError, http.client.HTTPException) as error:
             reason = error
     raise DataMissing(f"{url} did not send {target.name} ({reason}); call again to go on")
+
+
+def _marked(mark: Path) -> dict[str, Any]:
+    """What was begun; nothing where that cannot be read."""
+    try:
+        known = json.loads(mark.read_text())
+    except ValueError:
+        return {}
+    return known if isinstance(known, dict) and {"is", "total"} <= known.keys() else {}
 
 
 def _total(answer: http.client.HTTPResponse, have: int) -> int | None:

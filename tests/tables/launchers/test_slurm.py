@@ -32,6 +32,7 @@ def on_slurm(slurm, monkeypatch):
     for name, value in slurm.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("jumpbench.tables.launchers.slurm.POLL_SECONDS", 1.0)
+    monkeypatch.setattr("jumpbench.tables.launchers.slurm.GONE_SECONDS", 1.0)
     monkeypatch.setattr("jumpbench.tables.launchers.queue.ASKED_SECONDS", 0.0)
     return slurm
 

@@ -208,13 +208,12 @@ def test_a_run_has_no_scale(project, capsys, key):
     assert f"a run has no {name}; use jumpbench table SLUG/TABLE {key}" in shown
 
 
-def test_a_run_that_hangs_has_failed_and_is_killed(project, monkeypatch):
+def test_a_run_that_hangs_has_failed_and_is_killed(project):
     """After ``resources.minutes``, counted with what earlier attempts took."""
-    monkeypatch.setattr("jumpbench.tables.runs.children.STOP_SECONDS", 1.0)
     run = plan_run("toy/coin", ["method.sleep=600", "resources.minutes=10"])
     assert run.hash == plan_run("toy/coin", ["method.sleep=600"]).hash
     began = time.monotonic()
-    ended = attempt(Job(run.folder, run.placed(), spent=598.0))
+    ended = attempt(Job(run.folder, run.placed(), spent=598.0, saving=1.0))
     assert ended.outcome is Outcome.FAILED and time.monotonic() - began < 100
     assert ended.message.startswith("it was stopped after resources.minutes=10; call again")
     assert read_failure(run.folder) == ended.message

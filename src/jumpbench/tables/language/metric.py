@@ -34,7 +34,7 @@ class BreakEven:
 
     def spreads_of(self, problem: Any) -> tuple[float, ...]:
         """One for each error, at the columns of a problem."""
-        of = self.spreads.get(problem) if isinstance(self.spreads, Mapping) else self.spreads
+        of = self.spreads.get(str(problem)) if isinstance(self.spreads, Mapping) else self.spreads
         return of or (TWO_CLASSES,) * len(self.errors)
 
     __pydantic_config__ = STRICT

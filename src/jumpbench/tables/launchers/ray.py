@@ -21,9 +21,8 @@ from jumpbench.tables.launchers.ray_tasks import Tasks
 from jumpbench.tables.launchers.watching import Watching
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.price.kept import gpu_memory_gb
-from jumpbench.tables.runs.children import STOP_SECONDS
 from jumpbench.tables.runs.interrupts import Interrupts
-from jumpbench.tables.runs.job import Outcome
+from jumpbench.tables.runs.job import SAVE_SECONDS, Outcome
 from jumpbench.tables.runs.resources import Resources
 
 POLL_SECONDS = 0.5
@@ -170,7 +169,7 @@ class _Call:
         for task in reversed(tasks):
             ray.cancel(task)
         if tasks:
-            ray.wait(tasks, num_returns=len(tasks), timeout=STOP_SECONDS)
+            ray.wait(tasks, num_returns=len(tasks), timeout=SAVE_SECONDS)
 
 
 def _answers(address: str | None) -> None:

@@ -36,6 +36,10 @@ from jumpbench.tables.runs.resources import Resources
 from jumpbench.tables.runs.store import is_finished, read_failure, read_metrics
 
 POLL_SECONDS = 5.0
+GONE_SECONDS = 90.0
+"""After so many a run whose job is gone is lost."""
+PATIENCE = 20
+"""So many times in a row the scheduler may not answer."""
 # A job's time covers the run's own limit, and what starting and saving take.
 _MARGIN_MINUTES = 5
 
@@ -76,6 +80,8 @@ class Slurm:
         make_folder(outputs_root())
         with FileLock(outputs_root() / ".slurm.lock"):  # two calls do not queue the same run
             QUEUE.ask()
+            # A run may have ended since the caller looked.
+            left = [run for run in left if not is_finished(run.folder)]
             new = [run for run in left if queued_as(run.folder) is None]
             arrays = self._submit(new, failures, labels)
         queued = len(left) - len(new)
@@ -182,9 +188,27 @@ def _largest_array() -> int:
 def _wait(runs: Sequence[Run], failures: Failures, events: Events) -> None:
     """Until every run has finished, or its job has gone without."""
     left, watching = list(runs), Watching(events)
+    gone_at: dict[str, float] = {}
+    unanswered = 0
     while left:
-        QUEUE.ask()
-        gone = [run for run in left if queued_as(run.folder) is None]
+        try:
+            QUEUE.ask()
+            unanswered = 0
+        except UserError:
+            unanswered += 1
+            if unanswered > PATIENCE:
+                raise
+            time.sleep(POLL_SECONDS)
+            continue
+        now = time.monotonic()
+        there = [run.hash for run in left if queued_as(run.folder) is not None]
+        gone_at = {r.hash: gone_at.get(r.hash, now) for r in left if r.hash not in there}
+        # Without a word of why: the numbers of a finished run may be seen a while later, over a
+        # file system of a network.
+        gone = [
+            run for run in left if run.hash in gone_at
+            and (read_failure(run.folder) or now - gone_at[run.hash] >= GONE_SECONDS)
+        ]  # fmt: skip
         watching.look(left)
         for run in [run for run in left if is_finished(run.folder)]:
             left.remove(run)

@@ -40,7 +40,7 @@ class RunJob:
         folder, node = Path(self.folder), int(os.environ.get("SLURM_NODEID", "0"))
         # Under this name Lightning takes the job for a shell, and starts its processes by itself.
         environment = os.environ | {"SLURM_JOB_NAME": "bash", PARTY: _party()}
-        arguments = ["--patient", "--spent", str(self.spent)]
+        arguments = ["--patient", "--spent", str(self.spent), "--saving", str(self.save_seconds)]
         if node > 0:
             if (meeting := _awaited(folder, node)) is None:
                 return

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jumpbench.tables.runs.attempt import attempt, make_here
 from jumpbench.tables.runs.children import end_with_parent
-from jumpbench.tables.runs.job import STOPPED, Job, Outcome
+from jumpbench.tables.runs.job import SAVE_SECONDS, STOPPED, Job, Outcome
 
 PATIENT_SECONDS = 5.0
 
@@ -18,17 +18,18 @@ def main() -> int:
 
     Its folder holds ``config.yaml`` and ``labels.json``. Distributed training repeats this command
     line in every process, which a table's cannot be; ``--held`` says that the caller holds the
-    run's lock, ``--patient`` to wait while another process is making the run, and ``--spent`` how
-    many seconds of its time limit are over.
+    run's lock, ``--patient`` to wait while another process is making the run, ``--spent`` how many
+    seconds of its time limit are over, and ``--saving`` how many it has to save when it is stopped.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--held", action="store_true")
     parser.add_argument("--patient", action="store_true")
     parser.add_argument("--spent", type=float, default=0.0)
+    parser.add_argument("--saving", type=float, default=SAVE_SECONDS)
     words = parser.parse_args()
     logging.captureWarnings(True)
-    job = Job.planned(words.folder.resolve(), words.spent)
+    job = Job.planned(words.folder.resolve(), words.spent, words.saving)
     try:
         if words.held:
             end_with_parent()

@@ -23,7 +23,6 @@ from jumpbench.tables.runs.job import (
 )
 from jumpbench.tables.runs.store import read_failure, read_metrics, write_json
 
-STOP_SECONDS = 60.0
 _PR_SET_PDEATHSIG = 1
 
 
@@ -55,7 +54,7 @@ def make_in_child(
                     child.wait(POLL_SECONDS)
                 late = end is not None and time.monotonic() > end
         finally:
-            stop(child)
+            stop(child, job.saving)
     if read_metrics(job.folder) is not None and (late or child.returncode == 0):
         return Ended(Outcome.FINISHED)
     if late:
@@ -66,7 +65,7 @@ def make_in_child(
     return Ended(Outcome.FAILED, read_failure(job.folder) or ended)
 
 
-def stop(child: subprocess.Popen, seconds: float = STOP_SECONDS) -> None:
+def stop(child: subprocess.Popen, seconds: float) -> None:
     """End a process: first it is asked, and saves a checkpoint."""
     if child.poll() is None:
         child.terminate()

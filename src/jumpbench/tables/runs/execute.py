@@ -94,10 +94,13 @@ class _RunJob:
             try:
                 for stage in self.config["stages"]:
                     stages[stage]()
+                    interrupts.end_if_asked(self.parts.trainer)
                 log_results(loggers, self.metrics)
                 log_models(loggers, self.folder, self.config)
-            finally:
-                close(loggers)
+            except BaseException:
+                close(loggers, failed=True)
+                raise
+            close(loggers)
             if self.parts.trainer.is_global_zero:
                 self.finish(started)
                 mark(self.folder, self.config)

@@ -43,6 +43,15 @@ class Interrupts:
             signal.signal(number, handler)
         self._before = {}
 
+    def end_if_asked(self, trainer: Any) -> None:
+        """KeyboardInterrupt if a request came too late for a step of training to end at it; of
+        several processes all end if one was asked."""
+        asked = self.requested
+        if trainer.world_size > 1:
+            asked = trainer.strategy.reduce_boolean_decision(asked, all=False)
+        if asked:
+            raise KeyboardInterrupt
+
     def hear_alone(self) -> None:
         """Take signals back from whoever put a handler in front of this one (Lightning does: its
         own tells other processes by a collective call in the middle of whatever they do)."""

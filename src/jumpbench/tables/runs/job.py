@@ -14,6 +14,7 @@ from jumpbench.tables.runs import LABELS, PROGRESS
 from jumpbench.tables.runs.store import read_config, read_json, write_config, write_json
 
 POLL_SECONDS = 0.5
+SAVE_SECONDS = 60.0
 STOPPED = 130
 """Exit status of a process that was asked to stop, as of one that SIGINT ended in a shell."""
 
@@ -40,12 +41,14 @@ class Job:
         config: plain, folders of needed runs filled in.
         labels: table, row, column and scale that the run belongs to.
         spent: seconds of its time limit that earlier attempts have taken.
+        saving: seconds that it may take to save where it is asked to stop.
     """
 
     folder: Path
     config: dict[str, Any] = field(repr=False)
     labels: dict[str, Any] = field(default_factory=dict)
     spent: float = 0.0
+    saving: float = SAVE_SECONDS
 
     def plan(self) -> None:
         """Write what :meth:`planned` reads."""
@@ -53,7 +56,7 @@ class Job:
         write_json(self.folder / LABELS, self.labels)
 
     @staticmethod
-    def planned(folder: Path, spent: float = 0.0) -> "Job":
+    def planned(folder: Path, spent: float = 0.0, saving: float = SAVE_SECONDS) -> "Job":
         """The job that is described in its folder.
 
         Raises:
@@ -61,7 +64,7 @@ class Job:
         """
         config = read_config(folder)
         labels = read_json(folder / LABELS, "delete it") if _labelled(folder) else {}
-        return Job(folder, config, labels, spent)
+        return Job(folder, config, labels, spent, saving)
 
 
 class ToFile:

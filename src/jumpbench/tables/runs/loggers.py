@@ -1,8 +1,10 @@
 """Loggers of experiments as configurations name them: opened, told apart and closed."""
 
+import contextlib
 import importlib.util
 import logging
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -70,13 +72,25 @@ def is_of_files(wanted: Wanted) -> bool:
     return wanted["_target_"].rpartition(".")[2] in ("CSVLogger", "TensorBoardLogger")
 
 
-def close(loggers: list[Logger]) -> None:
-    """End the mirrors, so that the next run of this process starts its own."""
+def close(loggers: Iterable[Logger], failed: bool = False) -> None:
+    """End the mirrors, so that the next run of this process starts its own.
+
+    Of a run that failed or was stopped, an error of theirs does not take the place of its own.
+    """
     for logger in loggers:
-        logger.finalize("success")
-        experiment: Any = getattr(logger, "experiment", None)
-        if hasattr(experiment, "finish"):
-            experiment.finish()
+        with _told() if failed else contextlib.nullcontext():
+            logger.finalize("failed" if failed else "success")
+            experiment: Any = getattr(logger, "experiment", None)
+            if hasattr(experiment, "finish"):
+                experiment.finish(exit_code=int(failed))
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        logging.getLogger(__name__).warning("a mirror could not be closed: %s", error)
 
 
 def wandb_key() -> bool:

@@ -50,13 +50,16 @@ def mirror(
     Args:
         commit: of the code that made the run, where that is not the present one.
     """
-    loggers = []
-    for one in wanted_loggers(config) if wanted is None else wanted:
-        titles = {} if is_of_files(one) else _titles(folder, config, labels)
-        logger = opened({**titles, **one}, folder, run)
-        described_run = described(config, labels, run, commit or code_version())
-        logger.log_hyperparams({**config, **described_run})
-        loggers.append(logger)
+    loggers: list[Logger] = []
+    try:
+        for one in wanted_loggers(config) if wanted is None else wanted:
+            titles = {} if is_of_files(one) else _titles(folder, config, labels)
+            loggers.append(opened({**titles, **one}, folder, run))
+            described_run = described(config, labels, run, commit or code_version())
+            loggers[-1].log_hyperparams({**config, **described_run})
+    except BaseException:
+        close(loggers, failed=True)
+        raise
     return loggers
 
 
@@ -150,18 +153,26 @@ def mirror_finished(folder: Path, config: dict[str, Any], labels: dict[str, Any]
         return False
     commit = read_json(folder / PROVENANCE, "make the run again with fresh=true")
     loggers = mirror(folder, config, labels, run, commit, wanted)
-    curves = folder / TRAINING / CURVES
-    if curves.is_file():
-        with curves.open(newline="") as file:
-            for row in csv.DictReader(file):
-                values = {k: float(v) for k, v in row.items() if v and k != "step"}
-                for logger in loggers:
-                    logger.log_metrics(values, step=int(float(row["step"])))
-    log_results(loggers, read_json(folder / METRICS, "make the run again")["metrics"])
-    log_models(loggers, folder, {**config, "logger": dict(enumerate(wanted))})
+    try:
+        _log_curves(loggers, folder / TRAINING / CURVES)
+        log_results(loggers, read_json(folder / METRICS, "make the run again")["metrics"])
+        log_models(loggers, folder, {**config, "logger": dict(enumerate(wanted))})
+    except BaseException:
+        close(loggers, failed=True)
+        raise
     close(loggers)
     mark(folder, config)
     return True
+
+
+def _log_curves(loggers: Sequence[Logger], curves: Path) -> None:
+    if not curves.is_file():
+        return
+    with curves.open(newline="") as file:
+        for row in csv.DictReader(file):
+            values = {k: float(v) for k, v in row.items() if v and k != "step"}
+            for logger in loggers:
+                logger.log_metrics(values, step=int(float(row["step"])))
 
 
 def _where(wanted: Wanted) -> dict[str, Any]:

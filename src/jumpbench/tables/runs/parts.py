@@ -1,11 +1,13 @@
 """What a run is made of: data, method and trainer, constructed from its configuration."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning import Callback, LightningDataModule, Trainer, seed_everything
+from lightning.fabric.plugins.environments import ClusterEnvironment, LightningEnvironment
 
 from jumpbench.errors import UserError
 from jumpbench.methods.common.base import Method
@@ -15,9 +17,10 @@ from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.planning.identity import check_seed
 from jumpbench.tables.runs import CHECKPOINTS, CURVES, DRAWS, TRAINING
 from jumpbench.tables.runs.checkpoints import SaveCheckpoints
-from jumpbench.tables.runs.devices import data_settings, strategy, trainer_settings
+from jumpbench.tables.runs.devices import data_settings, strategy, trainer_settings, world_size
 from jumpbench.tables.runs.divergence import FiniteTraining
 from jumpbench.tables.runs.interrupts import Interrupts
+from jumpbench.tables.runs.loggers import close
 from jumpbench.tables.runs.mirrors import mirror
 from jumpbench.tables.runs.store import run_hash
 from jumpbench.tables.runs.training import Budget, FitClock, HearSignals, ReportProgress
@@ -67,18 +70,35 @@ def build(
     if "fit" in config["stages"]:
         callbacks += [Budget(clock, **method.budget), finite]
         callbacks += _kept(folder, config, interrupts)
-    trainer = construct(
-        settings,
-        "trainer",
-        callbacks=callbacks,
-        plugins=[*plugins, WholeFiles(hash_)],
-        strategy=strategy(settings, method),
-        logger=mirror(folder, config, labels, hash_) or False,
-        default_root_dir=str(folder),
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
+    loggers = mirror(folder, config, labels, hash_)
+    try:
+        trainer = construct(
+            settings,
+            "trainer",
+            callbacks=callbacks,
+            plugins=[*plugins, *_own_processes(plugins), WholeFiles(hash_)],
+            strategy=strategy(settings, method),
+            logger=loggers or False,
+            default_root_dir=str(folder),
+            enable_progress_bar=False,
+            enable_model_summary=False,
+        )
+        if trainer.world_size != (world := world_size(config["trainer"])):
+            raise UserError(
+                f"Lightning makes {trainer.world_size} processes of trainer.devices and "
+                f"trainer.num_nodes, not {world}: give trainer.devices a number"
+            )
+    except BaseException:
+        close(loggers, failed=True)
+        raise
     return Parts(data, method, trainer, clock, finite)
+
+
+def _own_processes(plugins: Sequence[Any]) -> list[ClusterEnvironment]:
+    """A run starts the other processes that it is shared by. Lightning would leave that to Slurm,
+    wherever it runs inside an allocation."""
+    named = any(isinstance(plugin, ClusterEnvironment) for plugin in plugins)
+    return [] if named else [LightningEnvironment()]
 
 
 def _kept(folder: Path, config: dict[str, Any], interrupts: Interrupts) -> list[Callback]:

@@ -92,7 +92,7 @@ def code_version() -> dict[str, Any]:
         return {"commit": None, "dirty": None}
     parts = ("src", "conf", "reproduce", "pyproject.toml", ":(exclude,glob)reproduce/*/results/**")
     changed = git(root, "status", "--porcelain", "--untracked-files=all", "--", *parts)
-    return {"commit": commit, "dirty": bool(changed)}
+    return {"commit": commit, "dirty": None if changed is None else bool(changed)}
 
 
 @functools.cache
