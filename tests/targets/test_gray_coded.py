@@ -104,6 +104,10 @@ def test_noise_of_the_mmd_is_that_of_its_enumerated_law():
     assert second.std() / len(values) ** 0.5 < 0.05 * exact**2
     estimates = torch.tensor([mmd_noise(draws(1500), 20) for _ in range(20)])
     assert abs(estimates.mean() - exact) < 4 * estimates.std() / 20**0.5 < 0.02 * exact
+    # Of 100 draws 1 % too small, as their own means are taken away; pairs of a draw with itself
+    # would make it 1 % too large (standard error 0.25 %).
+    few = torch.tensor([mmd_noise(draws(100), 20) for _ in range(200)])
+    assert 0.98 < float(few.mean()) / exact < 0.998
 
 
 def test_mmd_is_the_u_statistic():
