@@ -144,7 +144,7 @@ class Method(LightningModule, ABC):
         return Cost(float(network), float(energy))
 
     def on_train_start(self) -> None:
-        if self._begun_on not in (0, self.trainer.world_size):
+        if self._begun_on not in (0, self._world):
             raise UserError(
                 f"this training was begun on {self._begun_on} devices, and its states belong to "
                 "them: set trainer.devices (times trainer.num_nodes) to that, or fresh=true"
