@@ -92,7 +92,7 @@ def example(*names):
 
 def test_every_example_is_run_by_a_test():
     """Those below, the README's, and the posterior one, in tests/methods/sgdd."""
-    assert sum(len(blocks(page, "python")) for page in PAGES) == 8
+    assert sum(len(blocks(page, "python")) for page in PAGES) == 7
     assert sum(len(blocks(page, "yaml")) for page in PAGES if "language" not in page) == 2
     for page in PAGES:
         assert all(len(block.splitlines()) <= 25 for block in blocks(page, "python"))

@@ -72,7 +72,7 @@ def test_a_setting_of_ours_is_not_counted_as_the_papers():
             if load(table_id).in_print is not None
         }
         count = sum("paper setting" in each for each in kinds.values())
-        said = f"{count or 'none'} of {len(kinds)} tables in the"
+        said = f"{count or 'none'} of {len(kinds)} tables {'recorded ' * bool(count)}in the"
         assert agreement(tables_of_the_pages(slug)).startswith(said)
 
 

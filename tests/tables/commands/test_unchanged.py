@@ -90,8 +90,8 @@ def test_a_part_of_a_table_is_refused(record):
 
 
 def test_classes_that_smoke_runs_leave_out_are_named(record, monkeypatch):
-    asked = iter([{"toy.Old"}, set()])
-    monkeypatch.setattr(module, "targets", lambda part: next(asked, set()))
+    asked = iter([[("method", {"_target_": "toy.Old"})]])
+    monkeypatch.setattr(module, "targets", lambda part: next(asked, []))
     with pytest.raises(UserError, match=r"no short run uses toy.Old"):
         unchanged("toy/coins", SMALL, told(0.1, 0.1))
 
