@@ -43,13 +43,6 @@ def test_a_tie_an_unknown_spread_and_an_infinite_number_are_open(decide):
     assert decide(check, {A: (0.5, 0.1), B: (math.inf, 0.1)})[0] is None
 
 
-def test_the_tightest_of_exact_comparisons_is_the_one_nearest_to_its_bound(decide):
-    order = [{"left": LEFT, "op": "<", "right": bound} for bound in (0.9, 0.52, 0.7)]
-    check = {"all": [{"compare": one} for one in order]}
-    holds, detail = decide(check, {A: (0.5, 0.0), B: (0.6, 0.0)})
-    assert holds is True and "3 comparisons; tightest" in detail and "< 0.52" in detail
-
-
 def test_an_assumed_spread_and_one_seed_decide_nothing(table):
     """The stated spread gives a cell its verdict, and no claim."""
     assert table.metrics["mean"].seed_std == 0.02

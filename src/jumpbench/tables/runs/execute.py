@@ -75,7 +75,7 @@ class _RunJob:
 
     def make(self) -> None:
         from jumpbench.tables.runs.interrupts import Interrupts
-        from jumpbench.tables.runs.loggers import close
+        from jumpbench.tables.runs.loggers import close, closed_on_failure
         from jumpbench.tables.runs.memory import forget_peak, keep_freed_memory
         from jumpbench.tables.runs.mirrors import log_models, log_results, mark
         from jumpbench.tables.runs.parts import build
@@ -91,15 +91,12 @@ class _RunJob:
         with Interrupts() as interrupts:
             self.parts = build(self.folder, self.config, self.watch, self.labels, interrupts)
             loggers = self.parts.trainer.loggers
-            try:
+            with closed_on_failure(loggers):
                 for stage in self.config["stages"]:
                     stages[stage]()
                     interrupts.end_if_asked(self.parts.trainer)
                 log_results(loggers, self.metrics)
                 log_models(loggers, self.folder, self.config)
-            except BaseException:
-                close(loggers, failed=True)
-                raise
             close(loggers)
             if self.parts.trainer.is_global_zero:
                 self.finish(started)

@@ -86,6 +86,16 @@ def close(loggers: Iterable[Logger], failed: bool = False) -> None:
 
 
 @contextlib.contextmanager
+def closed_on_failure(loggers: Iterable[Logger]) -> Iterator[None]:
+    """Whatever ends the block early ends the mirrors, as those of a run that failed."""
+    try:
+        yield
+    except BaseException:
+        close(loggers, failed=True)
+        raise
+
+
+@contextlib.contextmanager
 def _told() -> Iterator[None]:
     try:
         yield

@@ -24,6 +24,7 @@ from jumpbench.tables.runs import (
 from jumpbench.tables.runs.loggers import (
     Wanted,
     close,
+    closed_on_failure,
     is_of_files,
     is_wandb,
     opened,
@@ -51,15 +52,12 @@ def mirror(
         commit: of the code that made the run, where that is not the present one.
     """
     loggers: list[Logger] = []
-    try:
+    with closed_on_failure(loggers):
         for one in wanted_loggers(config) if wanted is None else wanted:
             titles = {} if is_of_files(one) else _titles(folder, config, labels)
             loggers.append(opened({**titles, **one}, folder, run))
             described_run = described(config, labels, run, commit or code_version())
             loggers[-1].log_hyperparams({**config, **described_run})
-    except BaseException:
-        close(loggers, failed=True)
-        raise
     return loggers
 
 
@@ -153,13 +151,10 @@ def mirror_finished(folder: Path, config: dict[str, Any], labels: dict[str, Any]
         return False
     commit = read_json(folder / PROVENANCE, "make the run again with fresh=true")
     loggers = mirror(folder, config, labels, run, commit, wanted)
-    try:
+    with closed_on_failure(loggers):
         _log_curves(loggers, folder / TRAINING / CURVES)
         log_results(loggers, read_json(folder / METRICS, "make the run again")["metrics"])
         log_models(loggers, folder, {**config, "logger": dict(enumerate(wanted))})
-    except BaseException:
-        close(loggers, failed=True)
-        raise
     close(loggers)
     mark(folder, config)
     return True

@@ -20,7 +20,7 @@ from jumpbench.tables.runs.checkpoints import SaveCheckpoints
 from jumpbench.tables.runs.devices import data_settings, strategy, trainer_settings, world_size
 from jumpbench.tables.runs.divergence import FiniteTraining
 from jumpbench.tables.runs.interrupts import Interrupts
-from jumpbench.tables.runs.loggers import close
+from jumpbench.tables.runs.loggers import closed_on_failure
 from jumpbench.tables.runs.mirrors import mirror
 from jumpbench.tables.runs.store import run_hash
 from jumpbench.tables.runs.training import Budget, FitClock, HearSignals, ReportProgress
@@ -71,7 +71,7 @@ def build(
         callbacks += [Budget(clock, **method.budget), finite]
         callbacks += _kept(folder, config, interrupts)
     loggers = mirror(folder, config, labels, hash_)
-    try:
+    with closed_on_failure(loggers):
         trainer = construct(
             settings,
             "trainer",
@@ -88,9 +88,6 @@ def build(
                 f"Lightning makes {trainer.world_size} processes of trainer.devices and "
                 f"trainer.num_nodes, not {world}: give trainer.devices a number"
             )
-    except BaseException:
-        close(loggers, failed=True)
-        raise
     return Parts(data, method, trainer, clock, finite)
 
 

@@ -121,8 +121,7 @@ def _competitors(view: View, column: str, metric: str, spent: str) -> dict[str, 
     return {
         cell.row: cell for cell in view.cells
         if (cell.column, cell.metric) == (column, metric) and cell.row in spend
-        and (_has_failed(cell) or (cell.has_number and cell.status != "partial"))
-        and (_has_failed(cell) or cell.measured is not None)
+        and (_has_failed(cell) or (cell.measured is not None and cell.status == "measured"))
     }  # fmt: skip
 
 
