@@ -3,6 +3,7 @@
 import pytest
 import torch
 import yaml
+from safetensors import safe_open
 
 import jumpbench as suite
 from jumpbench.artifacts import read_weights, submodule_weights
@@ -136,7 +137,12 @@ def test_models_of_the_suite_pass_their_cards(name):
 def test_all_models_of_the_suite_are_loaded_and_checked():
     assert {param.values[0] for param in SUITES} == models().keys()
     for name in models():
-        assert next(suite.load_model(name).method.parameters()).isfinite().all()
+        model = suite.load_model(name)
+        saved = set(safe_open(model.weights, "pt").keys())
+        parameters = {k: p for k, p in model.method.named_parameters() if k in saved}
+        assert all(parameter.isfinite().all() for parameter in parameters.values())
+        # The statistics of normalising layers are saved, and are none
+        assert model.card["parameters"] == sum(p.numel() for p in parameters.values())
 
 
 PRIOR = "sgdd/mnist-32"

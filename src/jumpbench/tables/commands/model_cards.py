@@ -68,7 +68,7 @@ def export(
             "seconds": round(finished.metrics.get("run/fit_seconds", made["wall_seconds"])),
         },
         "licence": licence,
-        "parameters": sum(value.numel() for value in state.values()),
+        "parameters": sum(value.numel() for key, value in state.items() if key in parameters),
         "sha256": hashlib.sha256(weights.read_bytes()).hexdigest(),
         **nodes,
     }  # fmt: skip
