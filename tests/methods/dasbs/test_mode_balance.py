@@ -2,8 +2,9 @@
 
 The fixed-point iteration (simulate with the present control, regress on its own paths) is carried
 out by enumeration on Ising 3x3 at the critical temperature, from a control that prefers one symbol.
-With the full conditional mean the imbalance dies out; with the mean given the site's own symbol
-alone, which is what a network learns first, it grows until one mode has everything.
+With the full conditional mean the imbalance dies out, the faster the finer the time steps are; with
+the mean given the site's own symbol alone, which is what a network learns first, it grows until one
+mode has everything.
 """
 
 import functools
@@ -39,7 +40,7 @@ FLIPPED = torch.arange(512)[:, None] ^ (1 << (8 - SITES))
 """Index (512, 9) of every state with one site flipped."""
 RATIOS = LAW.probs[FLIPPED] / LAW.probs[:, None]
 REFERENCE = Reference(UniformProcess(2), ModifiedLogLinear(1.0, 0.5))
-GRID = Grid.uniform(REFERENCE.schedule, 12)
+COARSE, FINE = (Grid.uniform(REFERENCE.schedule, n) for n in (12, 24))
 
 
 @functools.cache
@@ -71,10 +72,10 @@ def imbalance(law):
     return abs(float(law[..., more_up].sum()) - 0.5)
 
 
-def turns(n, of_the_site_alone, share):
+def turns(n, of_the_site_alone, share, grid):
     """Imbalance after every turn, of which a control takes over ``share`` in log space."""
     preference = torch.where(STATES == 0, 0.2, 0.0)  # of symbol 1
-    controls = [preference.double() for _ in GRID.noise]
+    controls = [preference.double() for _ in grid.noise]
     starts = torch.zeros(2, 512, dtype=torch.float64)
     starts[0, 0] = starts[1, -1] = 0.5
     found = []
@@ -85,25 +86,26 @@ def turns(n, of_the_site_alone, share):
             to_other = next(times).unsqueeze(-1)
             return to_other.expand(-1, -1, 2)
 
-        coupling = sampler_law(control, starts, STATES, GRID)
+        coupling = sampler_law(control, starts, STATES, grid)
         found.append(imbalance(coupling.sum(0)))
         controls = [
             (1 - share) * old
             + share * conditional_mean(coupling, t, of_the_site_alone).clamp(min=1e-12).log()
-            for old, t in zip(controls, GRID.times, strict=False)
+            for old, t in zip(controls, grid.times, strict=False)
         ]
     return found
 
 
-def test_exact_turns_keep_the_modes_in_balance():
-    found = turns(8, of_the_site_alone=False, share=0.3)
-    assert found[0] > 0.06
-    assert max(found) < 0.16
-    assert found[-1] < max(found)
+def test_exact_turns_restore_the_balance_of_the_modes():
+    coarse, fine = (turns(12, of_the_site_alone=False, share=1.0, grid=g) for g in (COARSE, FINE))
+    assert min(coarse[0], fine[0]) > 0.06
+    assert fine[-1] < fine[0] / 3  # 0.062 to 0.018
+    assert all(b < a for a, b in zip(fine[1:], fine[3:], strict=False))  # every other turn
+    assert fine[-1] < coarse[-1] < coarse[0]
 
 
 def test_turns_that_see_the_site_alone_gather_in_one_mode():
-    found = turns(10, of_the_site_alone=True, share=0.3)
+    found = turns(10, of_the_site_alone=True, share=0.3, grid=COARSE)
     assert found[0] < 0.07
     assert all(b > a for a, b in itertools.pairwise(found))
     assert found[-1] > 0.48

@@ -136,12 +136,16 @@ def test_memoryless_training_reports_ess_and_log_z():
         n_steps=50,
     )
     trainer = train(method, 60)
+    assert {"ess@30", "ess@60", "log_z@60"} <= method.curves.keys()
+    with torch.no_grad():  # without control the weights are even enough to tell log Z
+        for parameter in method.controller.average.parameters():
+            parameter.zero_()
     trainer.test(method, Numbers(2048), verbose=False)
     metrics = method.results
     assert metrics["energy_evaluations"] == 1
-    assert {"ess@30", "ess@60", "log_z@60"} <= method.curves.keys()
-    assert 0 < metrics["ess"] < 1
-    assert abs(metrics["log_z"] - 7.178078) < 5 * metrics["log_z_error"] + 0.05
+    assert 0.02 < metrics["ess"] < 0.9
+    assert metrics["log_z_error"] < 0.2
+    assert abs(metrics["log_z"] - 7.178078) < 4 * metrics["log_z_error"]
 
 
 def test_phase_ends_copy_the_average_and_stage_one_needs_no_corrector():
