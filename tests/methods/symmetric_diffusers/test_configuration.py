@@ -9,6 +9,7 @@ import yaml
 from hydra.utils import instantiate
 from torch import nn
 
+from jumpbench.methods.common.averaging import RampedWeightAveraging
 from jumpbench.methods.symmetric_diffusers.baselines.gumbel_sinkhorn import GumbelSinkhorn
 from jumpbench.networks.object_scores import piece_rows
 from jumpbench.tables.language.spec import load
@@ -57,6 +58,16 @@ def check_transformer(net, settings, table):
     assert not layer.norm_first
 
 
+def check_training(method, warmup):
+    """AdamW and Noam of Appendix G.5, for all but n = 200 and the tours."""
+    optimizer = instantiate(method["optimizer"])([nn.Parameter(torch.zeros(1))])
+    (group,) = optimizer.param_groups
+    assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.9, 0.98), 1e-9, 0.01)
+    assert method["scheduler"]["warmup"] == warmup and method["scheduler"]["dim"] == 128
+    assert method["family"]["_target_"].endswith(".GeneralisedPlackettLuce")
+    assert method["transitions"]["count"] == 3
+
+
 def check_convolution(conv, settings, table, name):
     assert conv.out_channels == settings[table, name, "out channels"]
     assert conv.kernel_size == (settings[table, name, "kernel size"],) * 2
@@ -80,6 +91,14 @@ def test_jigsaw_network_and_schedule(settings, pieces):
     assert first.in_features == flat and first.out_features == (flat + 128) // 2
     assert second.out_features == settings["table8", "Fully-connected 2", "out dim"]
     check_transformer(net, settings, "table8")
+    check_training(composed["method"], warmup=51600)
+
+
+@pytest.mark.parametrize("pieces", [2, 3])
+def test_training_on_cifar10(pieces):
+    composed = config("table1", OURS, f"CIFAR-10 {pieces}x{pieces}")
+    check_training(composed["method"], warmup=46000)
+    assert composed["trainer"]["max_steps"] == 93840
 
 
 @pytest.mark.parametrize("n", LENGTHS)
@@ -99,13 +118,15 @@ def test_sorting_network_and_schedule(settings, n):
             composed["data"]["train_batch_size"] * composed["trainer"]["max_steps"] == 256 * 28200
         )
         assert method["scheduler"]["peak"] == 5e-5 and method["scheduler"]["warmup"] == 2350
+        assert method["optimizer"]["weight_decay"] == 1e-4 and "betas" not in method["optimizer"]
+        assert method["family"]["_target_"].endswith(".PlackettLuce")
+        assert method["transitions"]["_target_"].endswith(".RandomTimestep")
         return
     # One linear layer, as the code has it; the printed two are an option (81.8 million).
     assert net.encoder.head.out_features == settings["table10", "Fully-connected 2", "out dim"]
     check_transformer(net, settings, "table10")
-    assert method["scheduler"]["warmup"] == 51600 and method["scheduler"]["dim"] == 128
+    check_training(method, warmup=51600)
     assert composed["trainer"]["max_steps"] == 112560 and composed["data"]["train_batch_size"] == 64
-    assert method["transitions"]["count"] == 3
     assert composed["trainer"]["gradient_clip_val"] == 1.0
     assert method["decoders"]["beam"]["inner"] == 200
     assert method["decoders"]["beam"]["outer"] == 20
@@ -117,7 +138,16 @@ def test_tours():
         assert composed["method"]["decoders"]["beam"]["inner"] == beam
         assert composed["data"]["train_batch_size"] == batch
         assert composed["trainer"]["max_steps"] == composed["method"]["scheduler"]["steps"] == steps
+        assert composed["method"]["scheduler"]["peak"] == 2e-4
+        assert composed["method"]["optimizer"]["weight_decay"] == 1e-4
         assert sum(p.numel() for p in network(composed).parameters()) == 12_767_744
+
+
+def test_sedd_averages_as_its_authors_do():
+    composed = config("table5", "SEDD", "arbitrary n=100")
+    (average,) = instantiate(composed["trainer"]["callbacks"])
+    assert isinstance(average, RampedWeightAveraging) and average.decay == 0.9999
+    assert composed["method"]["optimizer"]["weight_decay"] == 0
 
 
 def default(target, settings, name):

@@ -10,7 +10,7 @@ from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
 
 COUNTED = "counted_evaluations"
-"""Extra of all draws: score evaluations per sample as the paper counts them (``counted_calls``)."""
+"""Extra of all draws: score evaluations per sample as our tables count them (``counted_calls``)."""
 
 SEQUENTIAL = "counted_sequential"
 """Extra of all draws: those of them that must follow one another (the paper's Table 6)."""
@@ -52,7 +52,7 @@ def drawn(
     sequential: float | None = None,
     **extras: torch.Tensor,
 ) -> Draws:
-    """Draws with their counts by the paper's rule; ``sequential`` None: one after the other."""
+    """Draws with their counts (:data:`COUNTED`); ``sequential`` None: one after the other."""
     counts = {COUNTED: counted, SEQUENTIAL: counted if sequential is None else sequential}
     shape = (len(samples),)
     columns = {k: torch.full(shape, float(v), dtype=torch.float64) for k, v in counts.items()}

@@ -25,7 +25,7 @@ class Transition(Protocol):
 
     Attributes:
         network_calls: score evaluations, per state.
-        counted_calls: the same as the paper counts them (HK for SGDD): the denoising draw that
+        counted_calls: the same as tables count them (HK for SGDD): the denoising draw that
             ends some reverse steps is free, one that stands alone is not.
     """
 
@@ -142,7 +142,7 @@ def clean_grid(t: float, n_steps: int) -> list[float]:
 
 
 def counted(times: Sequence[float]) -> int:
-    """Score evaluations of the steps along ``times`` as the paper counts them."""
+    """Score evaluations of the steps along ``times``; the denoising draw behind them is free."""
     return max(1, len(times) - 1)
 
 

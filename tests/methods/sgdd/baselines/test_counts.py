@@ -1,4 +1,4 @@
-"""Network evaluations as Table 6 counts them, in all and one after the other."""
+"""Network evaluations as our Table 6 counts them, in all and one after the other."""
 
 import pytest
 import torch

@@ -63,7 +63,9 @@ def clean_estimates(
 def search_cost(
     denoisers: Sequence[Transition], last: Transition, tried: int, chains: int = 1
 ) -> tuple[Cost, int, int]:
-    """Cost of one sample, its network evaluations by the paper's rule, and those in sequence.
+    """Cost of one sample, its network evaluations as tables count them, and those in sequence.
+
+    The paper leaves out the reverse step of SVDD-PM and DPS, which is counted here.
 
     At every step each of ``chains`` chains takes one reverse step and values ``tried`` states by
     their clean draws; one chain is denoised at the end.

@@ -150,7 +150,7 @@ class SMC:
         return x[torch.arange(len(x), device=x.device), one]
 
     def cost(self, system: System) -> tuple[Cost, int, int]:
-        """Of one sample: its cost, network evaluations by the paper's rule, those in sequence."""
+        """Of one sample: its cost, network evaluations as tables count them, those in sequence."""
         share = 1 if self.pooled else self.particles
         cost, counted, sequential = search_cost(system.denoisers, system.last, self.n_draws, share)
         further = share * self.n_steps * self.extra_calls
