@@ -31,12 +31,24 @@ def generic():
 
 
 def moves_and_coins(pair, n_steps, x0_steps):
-    """Per step: matrix of the unconditional move, P(clean draw has value HIGH | new state)."""
+    """Per step: matrix of the unconditional move, P(clean draw has value HIGH | new state).
+
+    With ``x0_steps`` None the clean state is the most probable one, whose value is certain.
+    """
     times = sampling_times(n_steps)
     for t, s in itertools.pairwise(times):
         move = pair.lift(PRIOR.step_matrix(t, s))
-        clean = pair.lift(PRIOR.clean_matrix(clean_grid(s, x0_steps)))
-        yield move, clean @ (pair.states[:, 0] == pair.states[:, 1]).double()
+        if x0_steps is None:
+            yield move, most_probable_agree(pair, s)
+        else:
+            clean = pair.lift(PRIOR.clean_matrix(clean_grid(s, x0_steps)))
+            yield move, clean @ (pair.states[:, 0] == pair.states[:, 1]).double()
+
+
+def most_probable_agree(pair, t):
+    """1 where the most probable clean symbols of both sites are one, else 0: (9,)."""
+    best = PRIOR.clean_matrix([t]).argmax(-1)
+    return (best[pair.states[:, 0]] == best[pair.states[:, 1]]).double()
 
 
 def last_draw(pair):
@@ -48,43 +60,45 @@ def test_sampling_times():
     assert times == pytest.approx([1, 0.75, 0.5, 0.25, 0], abs=2e-5) and times[-1] == CLEAN
 
 
-@pytest.mark.parametrize("n_draws", [1, 2])
+@pytest.mark.parametrize(("n_draws", "x0_steps"), [(1, 1), (2, 1), (1, None)])
 @pytest.mark.parametrize("prior", [PRIOR, generic()], ids=["product", "generic"])
-def test_svdd_keeps_the_best_candidate(pair, generator, n_draws, prior):
+def test_svdd_keeps_the_best_candidate(pair, generator, n_draws, x0_steps, prior):
     """Three candidates: the winner's law from all outcomes of candidates and their draws."""
     law = torch.full((9,), 1 / 9, dtype=torch.float64)
-    for move, coin in moves_and_coins(pair, 2, x0_steps=1):
-        number = torch.distributions.Binomial(n_draws, coin[:, None])
-        scores = number.log_prob(torch.arange(n_draws + 1.0).double()).exp()  # state, value
+    for move, coin in moves_and_coins(pair, 2, x0_steps):
+        c = coin[:, None]
+        scores = torch.cat([1 - c, c], 1)  # state, value
+        if n_draws == 2:
+            scores = torch.cat([(1 - c) ** 2, 2 * c * (1 - c), c**2], 1)
         joint = move[:, :, None] * scores  # from, to, value
         value_law = joint.sum(1)
         below = value_law.cumsum(-1) - value_law
         # Best of three, ties at random: the mean over ranks of (below, equal) counts.
         share = below**2 + below * value_law + value_law**2 / 3
         law = law @ (3 * joint * share[:, None]).sum(-1)
-    sampler = SVDD(candidates=3, n_steps=2, x0_steps=1, n_draws=n_draws)
+    sampler = SVDD(candidates=3, n_steps=2, x0_steps=x0_steps, n_draws=n_draws)
     draws = sampler(prior, Reward(agree), generator, 60_000)
     pair.assert_law(draws.samples, law @ last_draw(pair))
     # Two steps of 1 + 3 n_draws (1 + 1) calls, the second ends at CLEAN where one call is enough.
     assert draws.cost.energy_evaluations == 2 * 3 * n_draws
-    if prior is not PRIOR:
+    if prior is not PRIOR and x0_steps is not None:
         assert draws.cost.network_evaluations == 1 + 2 + 3 * n_draws * (2 + 1)
 
 
-@pytest.mark.parametrize("temperature", [1.0, 0.4])
-def test_smc_weights_resamples_and_remembers(pair, generator, temperature):
+@pytest.mark.parametrize(("temperature", "x0_steps"), [(1.0, 0), (0.4, 0), (3.0, None)])
+def test_smc_weights_resamples_and_remembers(pair, generator, temperature, x0_steps):
     """Two particles, two steps: the exact law over pairs of (state, remembered value)."""
     value = torch.tensor([0.0, HIGH], dtype=torch.float64)
     flat_law = torch.zeros(18, 18, dtype=torch.float64)  # particle a, b: 2 * state + coin
     flat_law[::2, ::2] = 1 / 81
-    for move, coin in moves_and_coins(pair, 2, x0_steps=0):
+    for move, coin in moves_and_coins(pair, 2, x0_steps):
         outcome = torch.stack([1 - coin, coin], -1)
         one = (move[:, :, None] * outcome).reshape(9, 18).repeat_interleave(2, 0)
         old = value.repeat(9)
         gain = torch.exp(temperature * (old[None] - old[:, None]))  # parent's value, own value
         flat_law = two_particles(flat_law, one, gain)
     law = flat_law.sum(1).view(9, 2).sum(-1)
-    sampler = SMC(particles=2, n_steps=2, x0_steps=0, n_draws=1, temperature=temperature)
+    sampler = SMC(particles=2, n_steps=2, x0_steps=x0_steps, n_draws=1, temperature=temperature)
     draws = sampler(PRIOR, Reward(agree), generator, 60_000)
     pair.assert_law(draws.samples, law @ last_draw(pair))
     assert draws.cost.energy_evaluations == 4 and draws.cost.network_evaluations == 2 * 2 * 2 + 1

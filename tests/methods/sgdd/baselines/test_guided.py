@@ -10,7 +10,6 @@ from jumpbench.errors import UserError
 from jumpbench.methods.sgdd import (
     CG,
     SMC,
-    SVDD,
     TDS,
     DenoiserPrior,
     ProductPrior,
@@ -195,21 +194,6 @@ def test_pooled_particles_are_all_returned(method, pair, generator):
     assert pooled - 1 == (alone.network_evaluations - 1) / 2
     with pytest.raises(UserError, match="runs of 2 particles"):
         sampler(PRIOR, Reward(agree), generator, 7)
-
-
-@pytest.mark.parametrize("make", [lambda: SVDD(2, 3, None, 1), lambda: SMC(2, 3, None, 1)])
-def test_most_probable_clean_states_are_no_draws(make, pair, generator):
-    """The value of every state is certain, so two candidates with one state tie."""
-    seen = []
-
-    def reward(x):
-        seen.append(x)
-        return agree(x)
-
-    draws = make()(generic(), Reward(reward), generator, 200)
-    assert draws.samples.shape == (200, 2)
-    late = seen[-1]  # at CLEAN a state is its own most probable one
-    assert late.dtype == torch.long and int(late.max()) <= 2
 
 
 def test_what_has_no_gradient_is_refused(generator):
