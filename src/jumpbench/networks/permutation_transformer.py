@@ -93,8 +93,8 @@ class PermutationTransformer(nn.Module):
     """Post-norm transformer over the tokens of a list and the zero tokens its head asks for.
 
     tokens + position -> dropout -> + time -> layers -> affine-free LayerNorm -> head
-    (the code of SymmetricDiffusers; its Appendix B appends the zeros after adding the time). 7 layers
-    of d = 128, ff = 512: 1,387,904 parameters.
+    (the code of SymmetricDiffusers; its Appendix B appends the zeros after the time). 7 layers of
+    d = 128, ff = 512: 1,387,904 parameters.
 
     Args:
         encoder: objects (B, n, ...) -> (B, n, dim).
