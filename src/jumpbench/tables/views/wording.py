@@ -9,6 +9,7 @@ from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.views.layout import columns_not_run, inside, is_outside, left_out, not_run
+from jumpbench.tables.views.machines import mixed_machines
 from jumpbench.tables.views.view import View
 
 MOST_LEFT_OUT = 12
@@ -99,6 +100,7 @@ def notes(view: View) -> list[str]:
             left = len(names) - MOST_LEFT_OUT
             text = f"{', '.join(names[:MOST_LEFT_OUT])}{f' and {left} more' * (left > 0)}"
             lines.append(f"Not part of the {view.scale_name} scale: {what} {text}")
+    lines += mixed_machines(view)
     return [one_line(line) for line in (*lines, *reasons(view))]
 
 
