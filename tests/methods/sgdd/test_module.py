@@ -1,5 +1,8 @@
 """The method as the suite runs it: what is logged, what is kept, and that it repeats."""
 
+import math
+from dataclasses import replace
+
 import pytest
 import torch
 from lightning import Trainer
@@ -18,6 +21,7 @@ from jumpbench.methods.sgdd.figures import heatmaps
 from jumpbench.methods.sgdd.module import PosteriorSampling
 from jumpbench.methods.sgdd.problems.grid import NormReading, SumReading, grid_prior
 from jumpbench.processes.uniform import UniformProcess
+from jumpbench.samplers.draws import Draws
 from support import OwnHeads
 
 
@@ -98,3 +102,40 @@ def test_heat_maps():
     assert len(figure.axes) == 4 and len(shown) == 2
     pyplot.close(figure)
     assert heatmaps(Table({})) is None
+
+
+class Told:
+    """A sampler of one's own, whose draws are changed."""
+
+    def __init__(self, told):
+        self.told = told
+
+    def __call__(self, prior, likelihood, generator, n_chains):
+        return self.told(
+            SplitGibbs(2, 2, MetropolisStep(5))(prior, likelihood, generator, n_chains)
+        )
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        (
+            lambda d: replace(d, samples=d.samples * math.nan),
+            r"Told returned torch.float32 \(8, 3\)",
+        ),
+        (lambda d: replace(d, samples=d.samples + 0.7), r"not integers \(8, 3\)"),
+        (
+            lambda d: replace(d, samples=d.samples + 60),
+            r"Told returned the symbol \d+; there are 0",
+        ),
+        (lambda d: replace(d, samples=d.samples[:, :1]), r"torch.int64 \(8, 1\), not integers"),
+        (lambda d: Draws(d.samples[:4]), r"torch.int64 \(4, 3\), not integers \(8, 3\)"),
+        (lambda d: d.samples, "Told returned a tensor alone: return Draws of it"),
+        (lambda d: None, "Told returned NoneType, not integers"),
+    ],
+)
+def test_what_an_own_sampler_returns_is_checked(told, says):
+    target = SumReading(3)
+    method = PosteriorSampling(target, grid_prior(target), Told(told))
+    with pytest.raises(UserError, match=says):
+        method.draw(torch.arange(8), torch.Generator().manual_seed(0))

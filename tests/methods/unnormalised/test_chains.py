@@ -208,3 +208,40 @@ def test_bad_bounds_and_fields_are_refused():
     with pytest.raises(UserError, match="coupling"):
         frustrated = Ising(3, 0.3, coupling=-1.0)
         run(Chains(frustrated, SwendsenWang(), burn_in=1, spacing=1, **SMALL))
+
+
+class Moved:
+    """A kernel of one's own: called as the oracles call it, always with a generator."""
+
+    def __init__(self, told=lambda x: x):
+        self.told = told
+
+    def __call__(self, target, x, steps, generator):
+        moved, info = LatticeMetropolis()(target, x % 2, steps, generator)
+        return self.told(moved), info
+
+
+def test_a_kernel_that_needs_a_generator_makes_the_same_chains():
+    of_suite, own = LatticeMetropolis(), Moved()
+    found = [
+        Chains(Ising(3, 0.3), kernel, burn_in=8, spacing=4, **SMALL).sample(64).samples
+        for kernel in (of_suite, own)
+    ]
+    assert torch.equal(*found)
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        (
+            lambda x: x * math.nan,
+            r"Moved returned torch.float32 \(4, 9\), not torch.uint8 \(4, 9\)",
+        ),
+        (lambda x: x[:, :1], r"Moved returned torch.uint8 \(4, 1\), not torch.uint8 \(4, 9\)"),
+        (lambda x: x + 7, r"Moved returned the symbol [78]; there are 0 to 1"),
+        (lambda x: x.tolist(), r"Moved returned list, not torch.uint8 \(4, 9\)"),
+    ],
+)
+def test_what_is_no_state_is_refused(told, says):
+    with pytest.raises(UserError, match=says):
+        Chains(Ising(3, 0.3), Moved(told), burn_in=8, spacing=4, **SMALL).sample(64)

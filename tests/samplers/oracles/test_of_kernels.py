@@ -1,5 +1,7 @@
 """Oracles of kernels: right ones pass all, each wrong one fails its own."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -142,6 +144,21 @@ class OfNumPy(Metropolis):
         return new - old + 1e-9 * float(np.random.rand())
 
 
+class NotANumber(Metropolis):
+    def told(self, x, info):
+        return x * math.nan, info
+
+
+class OfBytesFails(Metropolis):
+    def told(self, x, info):
+        return x.index_put((torch.tensor([0]), torch.tensor([0])), torch.tensor([0])), info
+
+
+class ShareAlone(Metropolis):
+    def told(self, x, info):
+        return x, info._replace(acceptance=0.5)
+
+
 class StatesAlone(Metropolis):
     def told(self, x, info):
         return x
@@ -163,10 +180,13 @@ class Raises(Metropolis):
         (CostNotCounted, {"cost"}),
         (StaysWhereItIs, {"reaches", "seeds"}),
         (OtherType, {"states"}),
-        (ForeignSymbols, {"stationarity", "reaches", "states"}),
+        (ForeignSymbols, {"states"}),
         (RaisesForMany, {"stationarity", "independence"}),
         (InPlace, {"input"}),
         (OfNumPy, {"global random numbers"}),
+        (NotANumber, {"states"}),
+        (OfBytesFails, {"states"}),
+        (ShareAlone, {"runs"}),
         (StatesAlone, {"runs"}),
         (Raises, {"runs"}),
     ],
@@ -178,6 +198,9 @@ def test_a_wrong_kernel_fails_the_oracle_of_what_is_wrong(kernel, expected):
 def test_what_is_returned_instead_is_named():
     assert "returns Tensor: return states and a ChainInfo" in words(of_kernel(StatesAlone()))
     assert "it returned symbol 200; there are 0 to 1" in words(of_kernel(ForeignSymbols()))
+    assert "became torch.float32" in words(of_kernel(NotANumber()))
+    assert "given states of torch.uint8, which runs have" in words(of_kernel(OfBytesFails()))
+    assert "no tensor with one share a chain" in words(of_kernel(ShareAlone()))
 
 
 def test_the_normal_number_of_a_chi_squared_one():

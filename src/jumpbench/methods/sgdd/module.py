@@ -11,6 +11,7 @@ from jumpbench.methods.common.base import Method
 from jumpbench.methods.sgdd.interface import PosteriorSampler, Problem
 from jumpbench.methods.sgdd.prior import Prior
 from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.returned import check_form, check_symbols, name_of
 
 SETTINGS = {"n_iterations": "iterations", "n_steps": "iterations", "prior_steps": "prior_steps"}
 """Settings of samplers that Table 6 prints, and what it calls them."""
@@ -51,7 +52,13 @@ class PosteriorSampling(Method):
 
     def draw(self, batch: Any, generator: torch.Generator) -> Draws:
         likelihood = self.problem.likelihood(batch)
-        draws = self.sampler(self.prior, likelihood, generator, self.problem.n_chains(batch))
+        n = self.problem.n_chains(batch)
+        draws = self.sampler(self.prior, likelihood, generator, n)
+        states = draws.samples if isinstance(draws, Draws) else draws
+        check_form(self.sampler, states, (n, self.problem.length), None)
+        if not isinstance(draws, Draws):
+            raise UserError(f"{name_of(self.sampler)} returned a tensor alone: return Draws of it")
+        check_symbols(self.sampler, states, self.problem.n_states)
         misfit = -likelihood.log_likelihood(draws.samples)
         return replace(draws, extras={**draws.extras, "misfit": misfit})
 

@@ -12,6 +12,7 @@ from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.diagnostics import integrated_autocorrelation_time, split_rhat
 from jumpbench.samplers.draws import Draws
+from jumpbench.samplers.returned import check_form, check_symbols
 from jumpbench.seeding import make_generator
 from jumpbench.stopwatch import Stopwatch
 from jumpbench.targets.base import DiscreteTarget, check_target, random_states
@@ -168,12 +169,14 @@ class Chains(TargetSampler):
     def go_on(self, x: Tensor, moves: int, generator: torch.Generator) -> tuple[Tensor, Cost]:
         """States after further moves, and their cost without that of a start."""
         start = self._start_cost(x)
-        x, info = self.kernel(self.target, x, moves, generator)
-        return x, info.cost + start.scaled(-1)
+        moved, info = self.kernel(self.target, x, moves, generator)
+        check_form(self.kernel, moved, tuple(x.shape), x.dtype)
+        return moved, info.cost + start.scaled(-1)
 
     def _start_cost(self, x: Tensor) -> Cost:
         if self._start is None:
-            self._start = self.kernel(self.target, x[:1], 0)[1].cost
+            unused = torch.Generator(x.device).manual_seed(0)
+            self._start = self.kernel(self.target, x[:1], 0, unused)[1].cost
         return self._start
 
     def collect(
@@ -190,6 +193,7 @@ class Chains(TargetSampler):
     def ensemble(self, chains: Tensor, cost: Cost, values: dict[str, float]) -> Draws:
         """Draws of one ensemble (B, kept, D); a chain's samples share its cost."""
         samples = chains.flatten(0, 1)
+        check_symbols(self.kernel, samples, self.target.n_states)
         values = values | diagnostics(self.target, chains)
         extras = {
             name: torch.full((len(samples),), value, dtype=torch.float64)

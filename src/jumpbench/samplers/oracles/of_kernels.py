@@ -42,28 +42,43 @@ def of_kernel(kernel: Kernel) -> list[Finding]:
     """
 
     def tried(p: SmallLaw) -> None:
-        _is_move(kernel(p.target, random_states(p.target, (2,), seeded(0)), 1, seeded(0)))
+        x = random_states(p.target, (2,), seeded(0))
+        _is_move(kernel(p.target, x, 1, seeded(0)), x)
 
     good, failed = defined(tried)
     steep, _ = defined(tried, steep_problems)
     if failed:
         return failed
+    states = _states(kernel, good[0])
+    if _no_states(kernel, good[0]):  # nothing else can be said of them
+        return [states]
     return [
         *guarded("stationarity", lambda: _stationarity(kernel, [*good, *steep])),
         *guarded("independence", lambda: _independence(kernel, good[0])),
         *guarded("reaches", lambda: _reaches(kernel, good)),
         *guarded("seeds", lambda: seeds(lambda seed: _moved(kernel, good[0], seed))),
         *guarded("input", lambda: _input(kernel, good[0])),
-        _states(kernel, good[0]),
+        states,
         _device(kernel, good[0]),
         _cost(kernel, good[0]),
     ]
 
 
-def _is_move(given: Any) -> None:
+def _is_move(given: Any, start: Tensor) -> None:
     x, info = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
     if not isinstance(x, Tensor) or not isinstance(info, ChainInfo):
         raise TypeError(f"it returns {type(given).__name__}: return states and a ChainInfo")
+    if not isinstance(info.acceptance, Tensor) or info.acceptance.shape != start.shape[:1]:
+        raise TypeError("the acceptance of its ChainInfo is no tensor with one share a chain")
+
+
+def _no_states(kernel: Kernel, problem: SmallLaw) -> bool:
+    """Whether what came back for ``long`` states are not as many states of the target."""
+    given = random_states(problem.target, (64,), seeded(0)).long()
+    x, _ = kernel(problem.target, given, 3, seeded(1))
+    if x.shape != given.shape or x.dtype != given.dtype:
+        return True
+    return bool(foreign_symbols(x, problem.target))
 
 
 def _moved(kernel: Kernel, problem: SmallLaw, seed: int) -> Tensor:
@@ -136,7 +151,8 @@ def _states(kernel: Kernel, problem: SmallLaw) -> Finding:
             if share.shape != (64,) or not ((share >= 0) & (share <= 1)).all():
                 wrong.append("info.acceptance is no share of each chain")
         except Exception as error:  # whatever a kernel raises
-            wrong.append(f"{dtype}: {words_of(error)}")
+            of = "torch.uint8, which runs have" if dtype == torch.uint8 else str(dtype)
+            wrong.append(f"given states of {of}: {words_of(error)}")
     return Finding("states", not wrong, "; ".join(wrong) or "shape, type, symbols and acceptance")
 
 
