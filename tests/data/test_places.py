@@ -70,3 +70,10 @@ def test_what_is_not_there_or_misspelled_is_told(tmp_path, capsys):
     assert main(["data", f"mnits={tmp_path}"]) == 2
     assert "did you mean 'mnist'" in capsys.readouterr().err
     assert main(["data", "mnist="]) == 2
+    capsys.readouterr()
+    assert main(["data", f"mnist={tmp_path}", f"mnist={tmp_path / 'absent'}"]) == 1
+    said = capsys.readouterr().out.replace("\n", "")
+    assert (
+        f"missing: mnist: put train-images-idx3-ubyte (loose, .gz or .xz) into {tmp_path};" in said
+    )
+    assert f"missing: mnist={tmp_path / 'absent'}: there is nothing" in said

@@ -141,7 +141,8 @@ class Command:
         if names and not self.names:
             takes = "keys only" if self._takes_keys else "no arguments"
             flags = f" but {', '.join(self.flags)}" if self.flags else ""
-            raise UserError(f"{name} takes {takes}{flags}, not {names[0][:60]!r}")
+            meant = f"; write experiment={names[0][:60]}" * ("experiment" in self.keys)
+            raise UserError(f"{name} takes {takes}{flags}, not {names[0][:60]!r}{meant}")
         if overrides and not self.overrides:
             known = ", ".join(f"{key}=" for key in self.keys)
             words = f"its keys are {known}" if known else "it takes no key=value"

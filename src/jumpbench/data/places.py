@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jumpbench.data.catalog import Dataset
 from jumpbench.data.files import fetching_nothing, unpack
-from jumpbench.errors import DataCorrupt, UserError
+from jumpbench.errors import DataCorrupt, DataMissing
 
 
 def verify_at(dataset: Dataset, path: str | Path) -> str:
@@ -15,22 +15,26 @@ def verify_at(dataset: Dataset, path: str | Path) -> str:
 
     Raises:
         DataMissing, DataCorrupt: as it does; nothing is fetched into that place.
-        UserError: there is nothing.
+        DataMissing: there is nothing.
     """
     path = Path(path).expanduser().absolute()
     if not path.exists():
-        raise UserError(f"{dataset.name}={path}: there is nothing")
+        raise DataMissing(f"{dataset.name}={path}: there is nothing")
     if path.is_file() and (md5 := _digests(dataset.name)):
         return _known(path, md5)
     with tempfile.TemporaryDirectory() as root, fetching_nothing():
         folder = Path(root) / dataset.name
-        if path.is_dir():
-            folder.symlink_to(path)
-        else:
+        link = folder
+        if not path.is_dir():
             folder.mkdir()
             (name,) = dataset.files if len(dataset.files) == 1 else (path.name,)
-            (folder / name).symlink_to(path)
-        return dataset.verify(root)
+            link = folder / name
+        link.symlink_to(path)
+        try:
+            return dataset.verify(root)
+        except (DataMissing, DataCorrupt) as error:  # it speaks of the folder of links
+            words = str(error).replace(str(link), str(path)).replace(str(folder), str(path.parent))
+            raise type(error)(words) from None
 
 
 def _digests(dataset: str) -> Mapping[str, str]:

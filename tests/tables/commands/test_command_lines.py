@@ -87,6 +87,7 @@ def test_the_nearest_key_is_offered_and_flags_stand_anywhere(project, capsys):
         (["table", "toy/coins", "row=fair"], "did you mean 'rows'"),
         (["run", "experiment=toy/coin", "method.bais=0.1"], "did you mean 'method.bias'"),
         (["run", "experimnt=toy/coin"], "did you mean 'experiment'"),
+        (["run", "toy/coin"], "takes keys only, not 'toy/coin'; write experiment=toy/coin"),
         (["table", "toy/coins", "--fresh"], "unknown option '--fresh'"),
         (["list", "toy/coins"], "list takes no arguments but --json"),
         (["plan", "toy/coins", "fresh=true"], "makes no run"),

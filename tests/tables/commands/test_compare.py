@@ -33,6 +33,12 @@ class Bytes(Walls):
         return ((2 * x - 1) * 0.25).sum(-1)
 
 
+class Buffered(Walls):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("fields", torch.zeros(6))
+
+
 class Broken(Walls):
     def log_prob(self, x):
         return x.sorted()
@@ -173,6 +179,10 @@ def test_every_sampler_of_the_leaderboard_may_take_part():
         (["compare", "target=own_walls.Random", "budget=1"], "gives two numbers for one state"),
         (["compare", "target=own_walls.Relative", "budget=1"], "the others of its batch"),
         (["compare", "target=own_walls.InPlace", "budget=1"], "changes the states"),
+        (
+            ["compare", "target=own_walls.Buffered", "budget=1"],
+            "'Buffered' object has no attribute 'register_buffer'\n",
+        ),
     ],
 )
 def test_bad_comparisons_are_told_and_leave_nothing(folder, capsys, words, told):

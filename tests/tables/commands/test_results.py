@@ -28,6 +28,14 @@ def test_a_trained_method_comes_back(project, jumpbench):
     assert same.folder == suite.load_run(f"toy/{folder.name}").folder == folder
 
 
+def test_a_damaged_checkpoint_is_named_with_the_way_out(project, jumpbench):
+    finished(jumpbench, "experiment=toy/walk")
+    checkpoint = only_run(project, "walk") / "checkpoints" / "last.ckpt"
+    checkpoint.write_bytes(checkpoint.read_bytes()[:300])
+    with pytest.raises(UserError, match=r"last.ckpt is damaged .*delete metrics.json beside it"):
+        _ = suite.load_run(checkpoint.parents[1]).method
+
+
 def test_a_run_that_is_not_there_or_not_finished_is_named(project, jumpbench):
     finished(jumpbench, "experiment=toy/coin")
     folder = only_run(project, "coin")

@@ -79,8 +79,9 @@ def own_target(typed: Sequence[str]) -> Any:
     except UserError:
         raise
     except Exception as error:  # whatever code of one's own raises
-        words = _words(innermost(error))
-        raise UserError(f"target {name}: {words}; its arguments are target.KEY=value") from None
+        cause = innermost(error)
+        hint = "; its arguments are target.KEY=value" * isinstance(cause, TypeError)
+        raise UserError(f"target {name}: {_words(cause)}{hint}") from None
     before = x.clone()
     try:
         check_target(target, x)

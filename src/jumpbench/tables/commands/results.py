@@ -43,6 +43,7 @@ class FinishedRun:
 
         from jumpbench.methods.common.base import Method
         from jumpbench.tables.planning.gate import construct
+        from jumpbench.tables.runs.checkpoints import problem_of
 
         method = construct(self.config.get("method"), "method")
         if not isinstance(method, Method):
@@ -51,6 +52,10 @@ class FinishedRun:
             path = self.folder / CHECKPOINTS / LAST_CHECKPOINT
             if not path.is_file():
                 raise UserError(f"{path} is missing: delete metrics.json beside it and run again")
+            if problem := problem_of(path):
+                raise UserError(
+                    f"{path} is damaged ({problem}): delete metrics.json beside it and run again"
+                )
             state = torch.load(path, map_location="cpu", weights_only=True)["state_dict"]
             method.load_state_dict(state)
         return method.eval()

@@ -122,7 +122,7 @@ def resume_point(folder: Path, run: str) -> Path | None:
     names = (LAST_CHECKPOINT, PREVIOUS_CHECKPOINT)
     paths = [path for name in names if (path := folder / name).exists()]
     for path in paths:
-        if (problem := _problem(path)) is None:
+        if (problem := problem_of(path)) is None:
             owner = torch.load(path, map_location="cpu", weights_only=True, mmap=True).get("run")
             if owner != run:
                 raise UserError(
@@ -145,7 +145,7 @@ def keep_last_only(folder: Path) -> None:
             (folder / name).unlink(missing_ok=True)
 
 
-def _problem(path: Path) -> str | None:
+def problem_of(path: Path) -> str | None:
     """What is wrong with a checkpoint file, by its checksums; None if it is whole."""
     try:
         with zipfile.ZipFile(path) as archive:
