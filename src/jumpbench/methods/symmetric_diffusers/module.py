@@ -151,7 +151,7 @@ class SymmetricDiffuser(TrainedMethod):
     def decode(
         self, batch: Batch, decoder: Decoder, generator: torch.Generator, meter: Meter | None = None
     ) -> Tensor:
-        """Index arrays (B, H, n) that order the presented lists, the most probable first."""
+        """Index arrays (B, H, n) that order the presented ``objects``, the most probable first."""
         tokens = self.network.encode(batch["objects"])
 
         def law_at(states: Tensor, time: int) -> PermutationDistribution:
@@ -162,7 +162,7 @@ class SymmetricDiffuser(TrainedMethod):
             times = torch.full((len(current),), time, device=current.device)
             return self.family(self.network(current, times).unflatten(0, states.shape[:2]))
 
-        lists, n = batch["order"].shape
+        lists, n = tokens.shape[:2]
         start = identity(lists, 1, n=n, device=generator.device)
         return decoder(law_at, self.schedule, start, generator)
 
