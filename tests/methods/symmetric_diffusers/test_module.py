@@ -188,6 +188,17 @@ def test_tours_keep_the_first_city():
     assert keep_front(torch.tensor([1, 0]), 2).tolist() == [0, 1, 3, 2]
 
 
+def test_a_list_without_its_order_is_decoded_alike():
+    module = diffuser(partial(ScalarEncoder, 16), decoders={"beam": Beam(4, 3)}).eval()
+    objects = torch.rand(6, 5, 1, generator=torch.Generator().manual_seed(0))
+    of_batch = {"objects": objects, "order": torch.zeros(6, 5, dtype=torch.long)}
+    found = [
+        module.draw(batch, torch.Generator().manual_seed(1))["beam"].samples
+        for batch in ({"objects": objects}, of_batch)
+    ]
+    assert torch.equal(*found) and is_permutation(found[0]).all()
+
+
 def test_relabelling_the_presented_list_leaves_the_loss_alone():
     """Oracle 14: only the set and its true order matter, not the order of presentation."""
     module = diffuser(partial(ScalarEncoder, 16), dropout=0.0)
