@@ -37,7 +37,10 @@ def test_the_rows_of_the_other_machine_are_named(view):
     fair = [run for run in every if run.startswith("fair/")]
     mixed = made_on(view, fair, [run for run in every if run not in fair])
     (line,) = mixed_machines(mixed)
-    assert line == (f"small n; large n: seconds of 2 machines: fair on {A}; the other rows on {B}")
+    assert line == (
+        "small n; large n: runs of 2 machines, whose seconds differ: "
+        f"fair on {A}; the other rows on {B}"
+    )
     assert line in wording.notes(mixed)
 
 
@@ -46,7 +49,8 @@ def test_columns_that_part_their_rows_otherwise_have_lines_of_their_own(view):
     elsewhere = ["fair/small n", "biased/large n"]
     lines = mixed_machines(made_on(view, elsewhere, [r for r in every if r not in elsewhere]))
     assert [line.partition(" on ")[0] for line in lines] == [
-        "small n: seconds of 2 machines: fair", "large n: seconds of 2 machines: biased",
+        "small n: runs of 2 machines, whose seconds differ: fair",
+        "large n: runs of 2 machines, whose seconds differ: biased",
     ]  # fmt: skip
 
 

@@ -14,8 +14,8 @@ def is_timed(metric: Metric) -> bool:
 
 def mixed_machines(view: View) -> list[str]:
     """One line for all columns of a timed table that parted their rows alike between machines:
-    ``beta 1, 5 s; beta 2, 5 s: seconds of two machines: Gibbs on AMD EPYC, 1 threads; the other
-    rows on ...``. Rows of the machine that has most of them are not named.
+    ``beta 1, 5 s: runs of 2 machines, whose seconds differ: Gibbs on AMD EPYC, 1 threads; the other
+    rows on Intel(R) Xeon(R) Processor, 1 threads``. Most rows ran on the last one.
     """
     if not any(map(is_timed, view.table.metrics.values())):
         return []
@@ -31,7 +31,7 @@ def mixed_machines(view: View) -> list[str]:
             parts = ((name, tuple(machines[name])) for name in (*others, most))
             alike[tuple(parts)].append(view.column_head(column))
     return [
-        f"{'; '.join(columns)}: seconds of {len(parts)} machines: "
+        f"{'; '.join(columns)}: runs of {len(parts)} machines, whose seconds differ: "
         + "; ".join(f"{', '.join(map(view.row_head, rows))} on {name}" for name, rows in parts[:-1])
         + f"; the other rows on {parts[-1][0]}"
         for parts, columns in alike.items()
