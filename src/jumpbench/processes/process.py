@@ -11,8 +11,8 @@ class Process(ABC):
 
     States are integer tensors (..., D): symbols or counts. ``noise`` is how far the process has
     run, as accumulated noise or as its own time; it may be infinite. Draws are independent over the
-    batch, on the states' device, and of their dtype. Nothing here is dense over the values of a
-    site: a process on counts up to 255 works with the counts themselves.
+    batch, on the states' device, and of their dtype or a wider one. Nothing here is dense over the
+    values of a site: a process on counts up to 255 works with the counts themselves.
 
     Kinds of states add what they need in a layout of their own: a bridge (``sample_bridge``), and
     reverse rates (``reverse_rates``) of their elementary moves, (..., D, N) for symbols

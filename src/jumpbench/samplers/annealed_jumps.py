@@ -128,9 +128,9 @@ def annealed_rollout(
     """Simulates ``n_chains`` from the uniform law along ``times`` (K + 1, increasing from 0).
 
     Per step: :func:`euler_step` with the rates ``relu(G)`` at its left end, then moves at the new
-    time. The log weight is :func:`path_sum` of xi along the states
-    after the moves; ``E[exp(A)] -> Z_t`` as the steps shrink, whatever the flux. One evaluation of
-    the flux per step gives rates and weights.
+    time. The log weight is :func:`path_sum` of xi along the states after the moves;
+    ``E[exp(log weight)] -> Z_t`` as the steps shrink, for any antisymmetric flux. One evaluation
+    of the flux per step gives rates and weights.
 
     Args:
         flux: in half precision it is taken to float32.

@@ -21,7 +21,7 @@ class ChainInfo(NamedTuple):
 
     Attributes:
         acceptance: share (B,) of the proposals that were accepted, including those that change
-            nothing; 1 where nothing is ever rejected. 0 if no step was asked for.
+            nothing; 1 where nothing is ever rejected, else 0 if no step was asked for.
         energy_evaluations: per chain, as :class:`~jumpbench.samplers.cost.Cost` counts them.
         sequential_steps: updates of the state that had to follow one another.
     """

@@ -110,10 +110,12 @@ class PoissonLeap:
 
 @dataclass(frozen=True)
 class Corrector:
-    """Births and deaths that leave the marginal at t_(k-1) alone, ``repeats`` times after a step.
+    """Births and deaths that keep the marginal at t_k to first order in h.
+
+    ``repeats`` times after a step from t_before; none while t_k > ``entry_time``.
 
     Births ~ Poisson(h y e^-t / (1 - e^-t)), deaths ~ Binomial(x, 1 - e^-h), both from the same x,
-    h = ``size`` (t_k - t_(k-1)) (by analogy with Campbell et al. 2022; the paper names two
+    h = ``size`` (t_before - t_k) (by analogy with Campbell et al. 2022; the paper names two
     corrector steps and does not describe them).
     """
 

@@ -1,4 +1,4 @@
-"""Log-ratios of path laws of a controlled uniform process, as hooks of tau-leaping.
+"""Log-ratios of path laws: p^u controlled, p^r uniform reference, p* the bridge; tau-leaping hooks.
 
 The controlled process has rates gamma_t / N * Phi_t(x)[d, n]; it is simulated with rates Phi and
 weights G_i / N, where G_i is the noise of step i (the integral of gamma).

@@ -15,9 +15,8 @@ def log_mean_exp(log_weights: Tensor, dim: int = -1) -> Tensor:
 
 
 def effective_sample_size(log_weights: Tensor, dim: int = -1) -> Tensor:
-    """(mean w)^2 / mean w^2 along ``dim``, in (0, 1]: 1 for equal weights, 1/M for one of M.
-
-    0 where no weight is positive.
+    """The share (mean w)^2 / mean w^2 along ``dim``, in [0, 1]: 1 for equal weights, 1/M for one of
+    M, 0 where no weight is positive.
     """
     log_ess = 2 * log_mean_exp(log_weights, dim) - log_mean_exp(2 * log_weights.double(), dim)
     return log_ess.exp().nan_to_num(nan=0.0)

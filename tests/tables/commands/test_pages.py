@@ -91,3 +91,16 @@ def test_checks_of_ours_that_are_open_at_any_scale_are_counted(slug):
                 waiting += not decided and any(c["detail"].startswith("open") for c in said)
     counted = re.search(r"of our own checks .*?(\d+) (?:is|are) open", agreement(names))
     assert waiting == (int(counted[1]) if counted else 0)
+
+
+@pytest.mark.parametrize(
+    ("slug", "printed"),
+    [
+        ("blackout", "Figures 1, 2a, 2b, 3 to 13"),
+        ("dnfs", "Figures 1, 3 to 5, 7, 9, 11 to 15, 17"),
+        ("sgdd", "Figures 1 to 8"),
+    ],
+)
+def test_figures_that_are_drawn_with_a_table_are_listed(slug, printed):
+    (line,) = (line for line in list_of_papers(reproduce_dir()).splitlines() if f"({slug}/" in line)
+    assert f"; {printed};" in line

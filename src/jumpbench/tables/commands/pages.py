@@ -18,6 +18,8 @@ from jumpbench.tables.views.render import as_markdown
 
 RESULTS = "RESULTS.md"
 LIST = Path("docs") / "tables.md"
+FIGURE = r"Figures? ([^:]+):"
+"""How a caption begins whose figure is in print."""
 """The page of all tables, beside the folder of the table files."""
 
 
@@ -144,8 +146,11 @@ def _in_print(slug: str) -> str:
     numbers: dict[str, set[tuple[int, str]]] = {}
     own = 0
     for table_id in tables_of_the_pages(slug):
-        printed = load(table_id).in_print
-        if printed is None:
+        table = load(table_id)
+        captions = (re.match(FIGURE, figure.get("caption", "")) for figure in table.figures or ())
+        for caption in filter(None, captions):  # a figure that is drawn with a table
+            numbers.setdefault("Figure", set()).update(_numbers(caption[1]))
+        if (printed := table.in_print) is None:
             own += 1
         else:
             numbers.setdefault(f"{printed[1]}{printed[2]}", set()).update(_numbers(printed[3]))

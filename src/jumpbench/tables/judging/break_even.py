@@ -10,8 +10,7 @@ several (of the energy's law and of the modes' weights); for each, f is what exa
 many as the learned sampler's, and delta = 2 max(s, c f) is the tolerance: s is the standard
 deviation between seeds of the chain with the least mean error, c f that of exact draws (a table
 file states c of each problem, ``spreads``), which are then above f + delta in at most 5 % of cases.
-The learned sampler's own spread is none, or unreliable training would pay. It
-
+The learned sampler's own spread is none, or unreliable training would pay. The learned sampler
 
 - never pays if one of its errors e is above the chains' lowest: e > max(f, min e_chain) + delta;
 - is otherwise held against every chain at every budget whose errors are at most

@@ -5,8 +5,9 @@ paper says are positive (:mod:`jumpbench.tables.judging.comparisons`). A contras
 differs from zero at the level of ``sigmas`` standard errors (Student's t, or the sign test of what
 is counted by training); a tie, a number that is missing or partial, or a spread that is not
 measured leaves it open. A claim holds if all its contrasts are decided for it (an
-intersection-union test), fails if one is decided against it at a level that all share (Holm's
-procedure), and is open otherwise. It is judged at the scales alone that it names.
+intersection-union test; of alternatives, one), fails if one is decided against it (of
+alternatives, all) at a level that all share (Holm's procedure), and is open otherwise. It is
+judged at the scales alone that it names.
 
 Beside each claim stands whether it holds *in print*: in the paper's own numbers, by their signs.
 One that is not decided has a direction (:mod:`jumpbench.tables.judging.direction`), no verdict.

@@ -211,4 +211,8 @@ def _pair(a: Estimate, b: Estimate, factor: float = 1.0) -> str:
     if a.value is None or b.value is None:
         return ""
     both = Contrast(((1.0, a), (1.0, b)), 0.0, "")
-    return f": {significant(both.mean(a))} and {significant(factor * both.mean(b))}"
+    left, right = both.mean(a), factor * both.mean(b)
+    # More digits where four of them would hide what is compared
+    pairs = [(significant(left, n), significant(right, n)) for n in (4, 5, 6, 8)]
+    first, second = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
+    return f": {first} and {second}"
