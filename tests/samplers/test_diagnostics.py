@@ -81,8 +81,9 @@ def test_rank_normalization():
     )
 
 
-def test_constants_count_as_mixed():
-    x = torch.ones(3, 4, 50)
+@pytest.mark.parametrize("constant", [1.0, 0.1, 1 / 3, -7.3])
+def test_constants_count_as_mixed(constant):
+    x = torch.full((3, 4, 50), constant, dtype=torch.float64)
     assert torch.equal(integrated_autocorrelation_time(x), torch.ones(3, dtype=torch.float64))
     assert torch.equal(split_rhat(x), torch.ones(3, dtype=torch.float64))
 

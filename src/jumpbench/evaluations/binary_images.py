@@ -74,7 +74,8 @@ class BinaryImageEvaluation(ExtrasEvaluation):
             steps = torch.cat(self.paths)[:, :, 0].unbind(1)
             for k, x in enumerate(steps, 1):
                 each = psnr(x, truth)
-                values |= {f"psnr@{k}": float(each.mean()), f"psnr_std@{k}": float(each.std())}
+                values[f"psnr@{k}"] = float(each.mean())
+                values[f"psnr_std@{k}"] = float(each.std()) if len(each) > 1 else 0.0
         return values
 
     def artifacts(self) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class GraphEvaluation(Evaluation):
             "size": sizes[:, 0], "size_mean": sizes.mean(1), "size_best": sizes.amax(1),
         }  # fmt: skip
         values = {name: float(value.mean()) for name, value in by_name.items()}
-        values["size_error"] = float(sizes[:, 0].std()) / len(sizes) ** 0.5
+        values["size_error"] = _standard_error(sizes[:, 0])
         values |= {name: float(torch.cat(v).mean()) for name, v in self._states.items()}
         values["n_graphs"] = float(len(sizes))
         if self.optimum is not None:
@@ -66,8 +66,8 @@ class GraphEvaluation(Evaluation):
             for name, value in by_name.items():
                 drop = 100 * (1 - value.mean() / best.mean())
                 values[name.replace("size", "drop")] = float(drop)
-            lost = best - sizes[:, 0]
-            values["ratio_error"] = 100 * float(lost.std() / len(lost) ** 0.5 / best.mean())
+            rest = sizes[:, 0] - sizes[:, 0].mean() / best.mean() * best  # of a ratio of means
+            values["ratio_error"] = 100 * _standard_error(rest) / float(best.mean())
         return values
 
     def _best(self) -> Tensor:
@@ -85,3 +85,7 @@ class GraphEvaluation(Evaluation):
             "nodes": torch.cat(self._nodes),
             "edges": torch.cat(self._edges),
         }
+
+
+def _standard_error(values: Tensor) -> float:
+    return float(values.std()) / len(values) ** 0.5 if len(values) > 1 else 0.0

@@ -9,11 +9,11 @@ from torch import Tensor
 from jumpbench.artifacts import load_artifacts
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.evaluations.energy_classes import floor
+from jumpbench.evaluations.weights import SYSTEM, joined, of_weights
 from jumpbench.metrics.histogram import total_variation
 from jumpbench.metrics.lattice import lattice_metrics
 from jumpbench.metrics.states import energies, energy_laws, state_metrics
 from jumpbench.samplers.draws import Draws
-from jumpbench.samplers.weights import effective_sample_size, log_normaliser
 from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
@@ -67,17 +67,14 @@ class TargetEvaluation(Evaluation):
 
     @torch.no_grad()
     def results(self) -> dict[str, float]:
-        draws = Draws.joined(self._batches)
+        draws = joined(self._batches)
         values = {
             name: float(value.double().mean())
             for name, value in draws.extras.items()
-            if value.dim() == 1
+            if value.dim() == 1 and name != SYSTEM
         }
         if draws.log_weights is not None:
-            weights = draws.log_weights.double()
-            values["ess"] = float(effective_sample_size(weights))
-            log_z, error = log_normaliser(weights)
-            values |= {"log_z": float(log_z), "log_z_error": float(error)}
+            values |= of_weights(draws.log_weights, draws.extras.get(SYSTEM))
         exact = self._kaufman()
         truth = self._truth()
         if truth is not None:

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from jumpbench.evaluations.base import Evaluation
+from jumpbench.evaluations.weights import SYSTEM, of_weights
 from jumpbench.metrics.histogram import total_variation
 from jumpbench.metrics.states import energy_laws
 from jumpbench.samplers.draws import Draws
-from jumpbench.samplers.weights import effective_sample_size, log_normaliser
 from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.enumeration import enumerate_law
 
@@ -34,11 +34,15 @@ class NormaliserEvaluation(Evaluation):
 
     def reset(self) -> None:
         self._weights: dict[str, list[Tensor]] = {}
+        self._systems: list[Tensor] = []
         self._energies: list[Tensor] = []
 
     def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
         if draws.log_weights is not None:
             self._weights.setdefault("", []).append(draws.log_weights)
+            if (system := draws.extras.get(SYSTEM)) is not None:
+                before = int(self._systems[-1].max()) + 1 if self._systems else 0
+                self._systems.append(system + before)
         if (left := draws.extras.get("left_log_weights")) is not None:
             self._weights.setdefault("left_", []).append(left)
         if self.target is not None:
@@ -48,13 +52,9 @@ class NormaliserEvaluation(Evaluation):
         values: dict[str, float] = {}
         for prefix, parts in self._weights.items():
             weights = torch.cat(parts).double()
-            log_z, error = (float(value) for value in log_normaliser(weights))
-            values |= {
-                f"{prefix}ess": float(effective_sample_size(weights)),
-                f"{prefix}log_z": log_z,
-                f"{prefix}log_z_error": error,
-                f"{prefix}mean_log_weight": float(weights.mean()),
-            }
+            system = torch.cat(self._systems) if self._systems and not prefix else None
+            values |= {f"{prefix}{k}": v for k, v in of_weights(weights, system).items()}
+            values[f"{prefix}mean_log_weight"] = float(weights.mean())
         return values | (self._exact(self.target, values) if self.target is not None else {})
 
     def _exact(self, target: DiscreteTarget, values: dict[str, float]) -> dict[str, float]:

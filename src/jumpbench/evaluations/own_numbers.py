@@ -7,11 +7,11 @@ from torch import Tensor
 
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.evaluations.energy_classes import EnergyClasses
+from jumpbench.evaluations.weights import SYSTEM, joined, of_weights
 from jumpbench.metrics.histogram import total_variation
 from jumpbench.metrics.states import energies
 from jumpbench.metrics.summaries import effective_of_systems, summaries
 from jumpbench.samplers.draws import Draws
-from jumpbench.samplers.weights import effective_sample_size, log_mean_exp, log_normaliser
 from jumpbench.targets.base import DiscreteTarget
 
 
@@ -51,15 +51,15 @@ class OwnNumbersEvaluation(Evaluation):
 
     @torch.no_grad()
     def results(self) -> dict[str, float]:
-        draws = Draws.joined(self._batches)
+        draws = joined(self._batches)
         share = shares(draws)
         extras = {k: v.double() for k, v in draws.extras.items() if v.dim() == 1}
-        values = {k: float(v.mean()) for k, v in extras.items() if k != "system"}
+        values = {k: float(v.mean()) for k, v in extras.items() if k != SYSTEM}
         effective = float(len(draws)) / max(values.get("tau", 1.0), 1.0)
         if draws.log_weights is not None:
-            values |= _of_weights(draws.log_weights.double(), extras.get("system"))
+            values |= of_weights(draws.log_weights, extras.get(SYSTEM))
             effective *= values["ess"]
-            if (system := extras.get("system")) is not None and len(system.unique()) > 1:
+            if (system := extras.get(SYSTEM)) is not None and len(system.unique()) > 1:
                 of_states = summaries(self.target, draws.samples)
                 effective = effective_of_systems(of_states, share, system)
         energy = self._energies = energies(self.target, draws.samples)
@@ -116,12 +116,3 @@ def halves_tv(energy: Tensor, share: Tensor) -> float:
             return 1.0
         laws.append(law / law.sum())
     return float(total_variation(*laws))
-
-
-def _of_weights(weights: Tensor, system: Tensor | None) -> dict[str, float]:
-    estimates = weights
-    if system is not None:
-        estimates = torch.stack([log_mean_exp(weights[system == s]) for s in system.unique()])
-    log_z, error = (float(value) for value in log_normaliser(estimates))
-    ess = float(effective_sample_size(weights))
-    return {"ess": ess, "log_z": log_z, "log_z_error": error}

@@ -15,7 +15,7 @@ def autocorrelation(x: Tensor) -> Tensor:
     """
     if x.ndim < 2 or x.shape[-1] < 2:
         raise UserError(f"chains must have shape (..., chains, n >= 2), not {tuple(x.shape)}")
-    x = x.double()
+    x = _from_first(x)
     n = x.shape[-1]
     deviation = x - x.mean((-2, -1), keepdim=True)
     power = torch.fft.rfft(deviation, 2 * n).abs().square()
@@ -65,9 +65,15 @@ def split_rhat(x: Tensor) -> Tensor:
     half = x.shape[-1] // 2
     if x.ndim < 2 or half < 2:
         raise UserError(f"chains must have shape (..., chains, n >= 4), not {tuple(x.shape)}")
-    x = x.double()
+    x = _from_first(x)
     halves = torch.cat((x[..., :half], x[..., -half:]), -2)
     within = halves.var(-1).mean(-1)
     between = halves.mean(-1).var(-1)
     ratio = ((half - 1) / half + between / within).sqrt()
     return torch.where(between == 0, torch.ones_like(ratio), ratio)
+
+
+def _from_first(x: Tensor) -> Tensor:
+    """x less its first number, float64: a constant is exactly 0, whatever the mean rounds to."""
+    x = x.double()
+    return x - x[..., :1, :1]

@@ -63,3 +63,11 @@ def test_two_symbols_flip_with_the_sigmoid_of_half_the_ratio(rng):
     p = 1 / (1 + math.exp(2.5))
     assert (info.acceptance == 1).all()
     assert abs(end.double().mean().item() - p) < 5 * math.sqrt(p * (1 - p) / 100_000)
+
+
+def test_a_state_whose_neighbours_are_impossible_is_kept(rng):
+    """Two bits of which only 00 and 11 are possible."""
+    table = torch.tensor([[0.0, -torch.inf], [-torch.inf, 0.5]], dtype=torch.float64)
+    x = torch.zeros(64, 2, dtype=torch.long)
+    moved, info = DiscreteLangevin(expected_changes(1.5))(Tabular(table), x, 3, rng)
+    assert torch.equal(moved, x) and info.acceptance.isfinite().all()

@@ -119,6 +119,24 @@ def test_a_cell_has_the_budgets_up_to_its_own_of_its_problem(table):
     assert cells["UDNS", LONG].measured == 12  # the short training is slower than the long chain
 
 
+@pytest.mark.parametrize("status", ["failed", "partial"])
+def test_a_chain_that_failed_leaves_the_comparison_in_part(table, status):
+    """Without it the trained sampler would seem to pay the earlier."""
+    chain = ((seed, (0.02, 2.0, 100.0)) for seed in range(3))
+    learned = ((seed, (0.02, 80.0, 1000.0)) for seed in range(3))
+    cells = [*made("Gibbs", LONG, *chain), *made("MDNS", LONG, *learned)]
+    (whole,) = found(table, cells).values()
+    assert whole.status == "measured" and whole.note is None
+    lost = [
+        dataclasses.replace(cell, row="Metropolis", values=cell.values[:1], status=status)
+        for cell in cells
+        if cell.row == "Gibbs"
+    ]
+    (cell,) = found(table, [*cells, *lost]).values()
+    assert cell.status == "partial"
+    assert cell.note == f"Metropolis ({LONG}), which it is compared with, is {status}"
+
+
 def test_the_interval_is_over_seeds_and_one_seed_has_none(table):
     chain = ((seed, (0.02, 2.0, 100.0)) for seed in range(3))
     rates = [200.0, 1000.0, 90.0]

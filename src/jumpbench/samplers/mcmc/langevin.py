@@ -33,7 +33,8 @@ def expected_changes(number: float) -> Reluctance:
     def reluctance(ratios: Tensor, x: Tensor) -> Tensor:
         scores = (ratios / 2).scatter(-1, x.long()[..., None], -torch.inf)
         total = scores.flatten(-2).logsumexp(-1) - math.log(number)
-        return total[..., None, None]
+        # Where every change is impossible none is proposed, however reluctantly
+        return total.nan_to_num(neginf=0.0)[..., None, None]
 
     return reluctance
 

@@ -149,13 +149,25 @@ def _filled(
     if not values:
         why = "no chain has a number to compare it with"
         return replace(cell, values=[], measured=None, std=None, status="missing", note=why)
+    gap = _gap(places, at, of.errors[0])
     powers = [value.value for value in values]
     _, standard_error, df = uncertainty(metric, powers, cell.n_samples, None)
     return replace(
         cell, values=values, measured=fmean(powers), n_seeds=len(values),
         std=stdev(powers) if len(powers) > 1 else None, uncertainty=standard_error, df=df,
-        status=cell.status if len(values) == len(cell.values) else "partial",
+        status=cell.status if len(values) == len(cell.values) and not gap else "partial",
+        note=gap or cell.note,
     )  # fmt: skip
+
+
+def _gap(places: Places, chains: Iterable[tuple[str, str]], error: str) -> str:
+    """Which chain has no number or not all seeds, since it failed; empty if none. Without it a
+    trained sampler would seem to pay the earlier."""
+    for row, column in chains:
+        cell = places.get((row, column, error))
+        if cell is not None and cell.status in ("failed", "partial"):
+            return f"{row} ({column}), which it is compared with, is {cell.status}"
+    return ""
 
 
 def _limit(
