@@ -150,6 +150,10 @@ def test_miniatures_have_the_small_network():
     runs = chain("mnist", "Finite-time loss, Poisson", scale="small")
     assert parameters(runs["Blackout/fit"]) == 321_921
     assert runs["Blackout/fit"]["trainer"]["max_steps"] == 1600
-    medium = chain("mnist", "Finite-time loss, Poisson", scale="medium")
+    longer = chain("mnist", "Finite-time loss, Poisson", "Longer training", scale="medium")
+    assert longer["Blackout/fit"]["trainer"]["max_steps"] == 20_000
+    for key in ("data", "method"):  # the images and the network of small
+        assert longer["Blackout/fit"][key] == runs["Blackout/fit"][key]
+    medium = chain("mnist", "Finite-time loss, Poisson", "Binarised MNIST", scale="medium")
     assert medium["Blackout/fit"]["data"]["size"] == 32
     assert parameters(medium["Blackout/fit"]) == 1_278_209
