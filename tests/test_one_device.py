@@ -95,7 +95,7 @@ WAITS_FOR = {
     "methods/unnormalised/chains.py: diagnostics": "after the last step",
     "samplers/clusters/labels.py: labels_by_propagation": "until no label moves, once a sweep",
     "samplers/draws.py: narrow": "after the last step",
-    "samplers/returned.py: check_symbols": "after the last step, once a batch of samples",
+    "samplers/returned.py: foreign_symbol": "after the last step, once a batch of samples",
     "targets/base.py: check_states": "before the first step",
     "targets/base.py: check_target": "before the first step",
     "targets/consistency.py: check_consistency": "before the first step",

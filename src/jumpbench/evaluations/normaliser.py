@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.evaluations.base import Evaluation
-from jumpbench.evaluations.weights import SYSTEM, of_weights
+from jumpbench.evaluations.weights import SYSTEM, numbered_on, of_weights
 from jumpbench.metrics.histogram import total_variation
 from jumpbench.metrics.states import energy_laws
 from jumpbench.samplers.draws import Draws
@@ -41,8 +41,7 @@ class NormaliserEvaluation(Evaluation):
         if draws.log_weights is not None:
             self._weights.setdefault("", []).append(draws.log_weights)
             if (system := draws.extras.get(SYSTEM)) is not None:
-                before = int(self._systems[-1].max()) + 1 if self._systems else 0
-                self._systems.append(system + before)
+                self._systems.append(system)
         if (left := draws.extras.get("left_log_weights")) is not None:
             self._weights.setdefault("left_", []).append(left)
         if self.target is not None:
@@ -52,7 +51,7 @@ class NormaliserEvaluation(Evaluation):
         values: dict[str, float] = {}
         for prefix, parts in self._weights.items():
             weights = torch.cat(parts).double()
-            system = torch.cat(self._systems) if self._systems and not prefix else None
+            system = numbered_on(self._systems) if self._systems and not prefix else None
             values |= {f"{prefix}{k}": v for k, v in of_weights(weights, system).items()}
             values[f"{prefix}mean_log_weight"] = float(weights.mean())
         return values | (self._exact(self.target, values) if self.target is not None else {})

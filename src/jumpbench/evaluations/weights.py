@@ -16,14 +16,22 @@ SYSTEM = "system"
 
 def joined(batches: Iterable[Draws]) -> Draws:
     """Batches as one; the systems of a batch are numbered on from those before it."""
-    parts: list[Draws] = []
+    batches = list(batches)
+    draws = Draws.joined(batches)
+    if SYSTEM not in draws.extras:
+        return draws
+    system = numbered_on(batch.extras[SYSTEM] for batch in batches)
+    return replace(draws, extras={**draws.extras, SYSTEM: system})
+
+
+def numbered_on(systems: Iterable[Tensor]) -> Tensor:
+    """Systems of several batches, each numbered from 0, as one."""
+    parts: list[Tensor] = []
     first = 0
-    for batch in batches:
-        if (system := batch.extras.get(SYSTEM)) is not None:
-            batch = replace(batch, extras={**batch.extras, SYSTEM: system + first})
-            first += int(system.max()) + 1
-        parts.append(batch)
-    return Draws.joined(parts)
+    for system in systems:
+        parts.append(system + first)
+        first += int(system.max()) + 1
+    return torch.cat(parts)
 
 
 def of_weights(log_weights: Tensor, system: Tensor | None = None) -> dict[str, float]:

@@ -28,14 +28,17 @@ def check_symbols(sampler: Any, x: Tensor, n_states: int) -> None:
     Raises:
         UserError: one is not.
     """
+    if wrong := foreign_symbol(x, n_states):
+        raise UserError(f"{name_of(sampler)} {wrong}")
+
+
+def foreign_symbol(x: Tensor, n_states: int) -> str:
+    """What to say of symbols of x that are none of 0..n_states-1; empty if there are none."""
     if not x.numel():
-        return
+        return ""
     low, high = map(int, torch.stack(torch.aminmax(x)).tolist())
-    if low < 0 or high >= n_states:
-        wrong = low if low < 0 else high
-        raise UserError(
-            f"{name_of(sampler)} returned the symbol {wrong}; there are 0 to {n_states - 1}"
-        )
+    wrong, last = low if low < 0 else high, n_states - 1
+    return "" if 0 <= wrong <= last else f"returned the symbol {wrong}; there are 0 to {last}"
 
 
 def name_of(sampler: Any) -> str:

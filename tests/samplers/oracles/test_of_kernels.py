@@ -197,7 +197,7 @@ def test_a_wrong_kernel_fails_the_oracle_of_what_is_wrong(kernel, expected):
 
 def test_what_is_returned_instead_is_named():
     assert "returns Tensor: return states and a ChainInfo" in words(of_kernel(StatesAlone()))
-    assert "it returned symbol 200; there are 0 to 1" in words(of_kernel(ForeignSymbols()))
+    assert "returned the symbol 200; there are 0 to 1" in words(of_kernel(ForeignSymbols()))
     assert "became torch.float32" in words(of_kernel(NotANumber()))
     assert "given states of torch.uint8, which runs have" in words(of_kernel(OfBytesFails()))
     assert "no tensor with one share a chain" in words(of_kernel(ShareAlone()))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.errors import innermost, printable
+from jumpbench.samplers.returned import foreign_symbol
 from jumpbench.targets.base import DiscreteTarget
 from jumpbench.targets.enumeration import EnumeratedLaw, enumerate_law
 from jumpbench.targets.ising import Ising
@@ -36,7 +37,7 @@ class SmallLaw(NamedTuple):
         Raises:
             ValueError: a symbol that the target does not have.
         """
-        if wrong := foreign_symbols(x, self.target):
+        if wrong := foreign_symbol(x, self.target.n_states):
             raise ValueError(wrong)
         powers = self.target.n_states ** torch.arange(self.target.length - 1, -1, -1)
         index = (x.long().cpu() * powers).sum(-1)
@@ -49,13 +50,6 @@ class SmallLaw(NamedTuple):
         expected fewer than ``many`` times among so many draws."""
         often = self.law.probs * draws >= many
         return [torch.cat((r[..., often], r[..., ~often].sum(-1, True)), -1) for r in rows]
-
-
-def foreign_symbols(x: Tensor, target: DiscreteTarget) -> str:
-    """What to say of symbols of x (B, D) that the target does not have; empty if there are none."""
-    low, high, last = int(x.min()), int(x.max()), target.n_states - 1
-    wrong = low if low < 0 else high
-    return "" if low >= 0 and high <= last else f"it returned symbol {wrong}; there are 0 to {last}"
 
 
 def problems() -> list[SmallLaw]:

@@ -10,7 +10,6 @@ from jumpbench.samplers.oracles.finding import (
     Finding,
     SmallLaw,
     defined,
-    foreign_symbols,
     guarded,
     normal_of_chi_squared,
     seeded,
@@ -19,6 +18,7 @@ from jumpbench.samplers.oracles.finding import (
     words_of,
     worst,
 )
+from jumpbench.samplers.returned import foreign_symbol
 from jumpbench.targets.base import random_states
 from jumpbench.targets.counted import Counted
 
@@ -78,7 +78,7 @@ def _no_states(kernel: Kernel, problem: SmallLaw) -> bool:
     x, _ = kernel(problem.target, given, 3, seeded(1))
     if x.shape != given.shape or x.dtype != given.dtype:
         return True
-    return bool(foreign_symbols(x, problem.target))
+    return bool(foreign_symbol(x, problem.target.n_states))
 
 
 def _moved(kernel: Kernel, problem: SmallLaw, seed: int) -> Tensor:
@@ -145,7 +145,7 @@ def _states(kernel: Kernel, problem: SmallLaw) -> Finding:
             x, info = kernel(problem.target, given, 3, seeded(1))
             if x.shape != given.shape or x.dtype != dtype:
                 wrong.append(f"{dtype} {tuple(given.shape)} became {x.dtype} {tuple(x.shape)}")
-            elif foreign := foreign_symbols(x, problem.target):
+            elif foreign := foreign_symbol(x, problem.target.n_states):
                 wrong.append(foreign)
             share = info.acceptance
             if share.shape != (64,) or not ((share >= 0) & (share <= 1)).all():
