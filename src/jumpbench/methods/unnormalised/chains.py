@@ -175,7 +175,7 @@ class Chains(TargetSampler):
 
     def _start_cost(self, x: Tensor) -> Cost:
         if self._start is None:
-            unused = torch.Generator(x.device).manual_seed(0)
+            unused = make_generator(0, "start", device=x.device)
             self._start = self.kernel(self.target, x[:1], 0, unused)[1].cost
         return self._start
 
