@@ -67,6 +67,13 @@ def test_sample_batches_give_each_held_out_image_once():
     assert batch["counts"].shape == (0, 1, 3)
 
 
+@pytest.mark.parametrize(("size", "held_out", "fix"), [(6, 1, "data.batch_size=5 or "), (2, 3, "")])
+def test_held_out_images_that_run_out_inside_a_batch_are_refused(size, held_out, fix):
+    with pytest.raises(UserError, match=f"20 held-out counts .* take {fix}sampling.held_out=0"):
+        SampleBatches(Ladder(), 30, size, held_out).setup()
+    SampleBatches(Ladder(), 20 // held_out, size, held_out).setup()
+
+
 @pytest.mark.parametrize(
     ("counts", "words"),
     [

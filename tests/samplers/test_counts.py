@@ -73,6 +73,12 @@ def test_samples_have_the_enumerated_law(step, exact):
     has_law(drawn.samples, COUNTS.sampled_law(grid=GRID, **exact))
 
 
+def test_a_textbook_leap_is_told_the_stride():
+    drawn = draw(PoissonLeap(DEATH, textbook=GRID, stride=5), stride=5)
+    factors = textbook(GRID, 5)
+    has_law(drawn.samples, COUNTS.sampled_law(poisson_steps(M), GRID, stride=5, factors=factors))
+
+
 def test_the_posterior_bridge_recovers_the_data():
     has_law(draw(PosteriorBridge(DEATH, posterior_draw)).samples, COUNTS.law)
 

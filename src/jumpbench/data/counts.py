@@ -134,7 +134,7 @@ class SampleBatches(LightningDataModule):
 
     Batch i is ``{"count": B, "counts": (B * held_out, ...)}``: the samples of the whole run are as
     good a grid over the held-out part as over the samples, so one stage draws and judges both.
-    Once all held-out counts have been given, batches have none.
+    Once all held-out counts have been given, batches have none; none has them for a part only.
 
     Args:
         source: the data; each of its held-out counts is given once at most.
@@ -143,7 +143,7 @@ class SampleBatches(LightningDataModule):
         held_out: held-out counts that go with each sample.
 
     Raises:
-        UserError: nothing to draw.
+        UserError: nothing to draw, or held-out counts that run out in the middle of a batch.
     """
 
     def __init__(
@@ -157,6 +157,15 @@ class SampleBatches(LightningDataModule):
 
     def setup(self, stage: str | None = None) -> None:
         self.source.setup(stage)
+        available = len(self.source.table("test"))
+        wanted, size = self.n_samples * self.held_out, self.batch_size
+        if wanted > available and available % (size * self.held_out):
+            fits = [n for n in range(1, size) if not available % (n * self.held_out)]
+            fix = f"data.batch_size={fits[-1]} or " if fits else ""
+            raise UserError(
+                f"{available:,} held-out counts are no whole number of batches of {size:,} samples "
+                f"with {self.held_out} each; take {fix}sampling.held_out=0"
+            )
 
     def test_dataloader(self) -> DataLoader:
         available = len(self.source.table("test"))

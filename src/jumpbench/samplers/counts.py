@@ -89,6 +89,10 @@ class PoissonLeap:
     y is clipped to [0, M - x] but never rounded. The paper prints the mean y e^-t / (1 - e^-t),
     which lacks the time step; y (t_k - t_(k-1)) e^-t / (1 - e^-t), ``textbook``, leaps with the
     rate frozen at t_k and is less accurate.
+
+    Args:
+        textbook: the grid, to leap so.
+        stride: with ``textbook``, the sampler's, which a step is not told.
     """
 
     process: PureDeath

@@ -151,3 +151,11 @@ def test_weights_of_another_run(trained, tmp_path):
 def test_bad_settings_are_refused(make, words):
     with pytest.raises(UserError, match=words):
         make()
+
+
+def test_a_network_of_another_shape_is_refused():
+    """One number a count: (B, 1) would broadcast in silence."""
+    method = Blackout(torch.nn.Linear(2, 1), PureDeath(5), GRID, shape=(2,))
+    method.network.network.forward = lambda x, index: x[:, :1]
+    with pytest.raises(UserError, match=r"network Linear must .* \(3, 2\), not \(3, 1\)"):
+        method.sample(3)

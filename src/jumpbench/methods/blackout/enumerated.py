@@ -31,8 +31,6 @@ class TabularLost(nn.Module):
 
     place: Tensor
 
-    output_scale = 1.0
-
     def __init__(self, steps: int, maximum: int, sites: int) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.zeros(steps, (maximum + 1) ** sites, sites))
@@ -63,7 +61,7 @@ class EnumeratedBlackout(Blackout):
         law: p0, nested lists with one axis of size M + 1 per site.
         trained: use the trained table; otherwise the true conditional means.
         options: of :class:`~jumpbench.methods.blackout.module.Blackout`; ``process`` must have the
-            maximum of the law.
+            maximum of the law. Those of a network's input and output have no effect on a table.
 
     Raises:
         UserError: a law that is none, or has another maximum than the process.

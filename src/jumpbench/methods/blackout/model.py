@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from jumpbench.errors import UserError
 from jumpbench.methods.blackout.losses import regression
 from jumpbench.processes.observation_times import ObservationTimes
 
@@ -54,9 +55,19 @@ class LostUnits(nn.Module):
         self.network.compile(*args, **kwargs)
 
     def raw(self, x: Tensor, k: Tensor) -> Tensor:
-        """The network's output before the softplus, float32, for x (B, ...) and k (B,) in 1..T."""
+        """The network's output before the softplus, float32, for x (B, ...) and k (B,) in 1..T.
+
+        Raises:
+            UserError: the output has another shape than x.
+        """
         shift = self.shift[k].view(-1, *[1] * (x.ndim - 1))
-        return self.network((x.float() - shift) / self.input_scale, k - 1).float()
+        z = self.network((x.float() - shift) / self.input_scale, k - 1)
+        if z.shape != x.shape:
+            raise UserError(
+                f"network {type(self.network).__name__} must give one number for every count: "
+                f"{tuple(x.shape)}, not {tuple(z.shape)}"
+            )
+        return z.float()
 
     def forward(self, x: Tensor, k: Tensor) -> Tensor:
         share = self.share[k].view(-1, *[1] * (x.ndim - 1))
