@@ -1,6 +1,7 @@
 """Figures of Blackout: drawn from artifacts, none where there are none."""
 
 import matplotlib.pyplot as plt
+import pytest
 import torch
 
 from jumpbench.methods.blackout.figures import paths, sample_grids
@@ -100,10 +101,13 @@ def test_more_images_than_are_shown_come_from_the_samples():
 
 def test_all_kept_times_of_a_path_are_shown_and_may_be_stretched():
     path = torch.zeros(2, 5, 1, 2, 2)
-    path[:, 4] = 8
-    path[:, 4, :, 0] = 4
+    path[:, 4] = 102
+    path[:, 4, :, 0] = 51
     page = paths(Filled({"path": path}), "a", "x").axes[0].images[0].get_array()
-    assert page.shape[:2] == (6, 15) and page[0, 12, 0] == 0.5 and page[1, 12, 0] == 1.0
+    assert page.shape[:2] == (6, 15)  # white is 255, so that a dark path stays dark
+    assert float(page[0, 12, 0]) == pytest.approx(0.2) and float(page[1, 12, 0]) == pytest.approx(
+        0.4
+    )
     page = paths(Filled({"path": path}), "a", "x", stretched=True).axes[0].images[0].get_array()
     assert page[0, 12, 0] == 0.0 and page[1, 12, 0] == 1.0
     plt.close("all")

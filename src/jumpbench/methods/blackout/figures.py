@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumpbench.methods.common.pictures import tiled
+from jumpbench.methods.common.pictures import tiled, white
 
 
 def sample_grids(
@@ -44,7 +44,7 @@ def sample_grids(
     for axis in axes.flat:
         axis.set_axis_off()
     for axis, (row, column, images) in zip(axes.flat, panels, strict=False):
-        axis.imshow(tiled(images, side).numpy(), interpolation="nearest")
+        axis.imshow(tiled(images, side, maximum=white(images)).numpy(), interpolation="nearest")
         title = table.row_head(row)
         if len(table.columns) > 1:
             title += f"\n{table.column_head(column)}"
@@ -78,14 +78,14 @@ def paths(
     if artifact is None or "path" not in artifact:
         return None
     path = artifact["path"][:count].float()
-    white = max(int(path.max()), 1)
+    maximum = white(path)
     if stretched:
         low, high = (f(path, (2, 3, 4), keepdim=True) for f in (torch.amin, torch.amax))
-        path, white = (path - low) / (high - low).clamp(min=1), 1
+        path, maximum = (path - low) / (high - low).clamp(min=1), 1
     size = (0.6 * path.shape[1], 0.6 * len(path))
     figure, axis = plt.subplots(figsize=size, layout="constrained")
     axis.set_axis_off()
     axis.imshow(
-        tiled(path.flatten(0, 1), path.shape[1], maximum=white).numpy(), interpolation="nearest"
+        tiled(path.flatten(0, 1), path.shape[1], maximum=maximum).numpy(), interpolation="nearest"
     )
     return figure

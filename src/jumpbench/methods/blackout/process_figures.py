@@ -8,7 +8,7 @@ import torch
 
 from jumpbench.methods.blackout.enumeration import EnumeratedCounts
 from jumpbench.methods.blackout.gaussian import CosineDiffusion, DequantisedLaw
-from jumpbench.methods.common.pictures import tiled
+from jumpbench.methods.common.pictures import tiled, white
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import FisherTimes
 
@@ -101,7 +101,7 @@ def noised_image(
     if artifact is None or "images" not in artifact:
         return None
     image = artifact["images"][number]
-    maximum = 255 if int(artifact["images"].max()) > 1 else 1
+    maximum = white(artifact["images"])
     generator = torch.Generator().manual_seed(seed)
     diffusion, death, grid = CosineDiffusion(1000), PureDeath(maximum), FisherTimes(1000)
     visited = [1, *range(125, 1001, 125)]

@@ -4,6 +4,11 @@ import torch
 from torch import Tensor
 
 
+def white(images: Tensor) -> int:
+    """M of counts that are bytes or bits: 255 if any is above 1. Dark pictures stay dark."""
+    return 255 if int(images.max()) > 1 else 1
+
+
 def tiled(images: Tensor, columns: int, border: int = 1, maximum: int | None = None) -> Tensor:
     """Images (N, C, H, W) as one picture (H', W', 3) in 0..1, row by row.
 
