@@ -5,6 +5,8 @@ import math
 import pytest
 import torch
 
+from jumpbench.methods.blackout.enumeration import EnumeratedCounts, poisson_steps
+from jumpbench.metrics.histogram import total_variation
 from jumpbench.processes.death import PureDeath
 from jumpbench.processes.observation_times import FisherTimes
 
@@ -23,11 +25,14 @@ def test_the_share_that_comes_back_has_no_factor_s():
 
 
 def test_the_mean_of_a_poisson_leap_has_the_length_of_the_step():
-    """Algorithm 2 has y e^-t / (1 - e^-t), the rate; at k = 1 that is millions of units a unit."""
-    grid = FisherTimes(1000, LAST)
-    survival, loss = float(grid.survival[1]), float(grid.loss[1])
-    assert survival / loss > 3e6
-    assert float(grid.revival()[1]) <= 1 < survival / loss
+    """Algorithm 2 has y e^-t / (1 - e^-t), the rate: millions of units for one that was lost."""
+    counts, grid = EnumeratedCounts([0.7, 0.3]), FisherTimes(100, LAST)
+    printed = torch.cat([grid.loss[:1], grid.survival[1:] / grid.loss[1:]])
+    right = counts.sampled_law(poisson_steps(1), grid)
+    wrong = counts.sampled_law(poisson_steps(1), grid, factors=printed)
+    assert total_variation(right, counts.law) < 0.003
+    assert total_variation(wrong, counts.law) > 0.5
+    assert 1 / float(FisherTimes(1000, LAST).loss[1]) > 3e6
 
 
 def test_the_first_time_is_a_number_with_a_minus_sign_only():
@@ -39,8 +44,8 @@ def test_the_first_time_is_a_number_with_a_minus_sign_only():
 
 def test_the_noise_of_the_gaussian_limit_has_twice_the_printed_variance():
     """Equation 39 has D = (nu_+ + nu_-) / (2 V^2) under the root; Var(X_t) / t tends to o."""
-    start, t = 4000.0, 1e-6
-    alive = math.exp(-t)
-    variance = start * alive * (1 - alive) / t
-    assert variance == pytest.approx(start, rel=1e-5)
-    assert variance != pytest.approx(start / 2, rel=0.4)
+    start, t = 4000, 1e-4
+    left = torch.arange(start + 1)
+    law = PureDeath(start).log_marginal(left, t, torch.tensor(start)).exp()
+    variance = float((law * (left - (law * left).sum()) ** 2).sum()) / t
+    assert variance == pytest.approx(start, rel=1e-3)
