@@ -40,8 +40,7 @@ class ThermodynamicsEvaluation(Evaluation):
         if not isinstance(target, Ising):
             raise UserError(
                 f"free energy, energy and entropy are those of an Ising torus, not of "
-                f"{type(target).__name__}; take evaluation=dnfs/normaliser, or dnfs/enumerated "
-                "where all states can be listed"
+                f"{type(target).__name__}; take evaluation=dnfs/normaliser"
             )
         self.target = target
         self.reset()

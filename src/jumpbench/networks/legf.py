@@ -43,7 +43,7 @@ class LeGF(LeTF):
         super().__init__(length, n_states, **sizes)
         heads = self.attention.heads
         self.max_distance = max_distance
-        # Distances 0 .. max_distance, one row for unreachable, one (kept 0) for the time token.
+        # Distances 0 .. max_distance, and one row for unreachable; the time token has none.
         self.distance_bias = nn.Parameter(torch.zeros(max_distance + 2, heads))
 
     def forward(  # type: ignore[override]

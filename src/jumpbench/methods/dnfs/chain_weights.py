@@ -40,8 +40,8 @@ from jumpbench.samplers.jumps import clear_current, frozen, jump_law
 from jumpbench.targets.base import DiscreteTarget
 
 CORRECTOR = 0.3
-"""c. On a 3x3 Ising lattice, after training and with 64 steps, the effective sample size is .06,
-.86, .94, .94 for c = .03, .1, .3, 1 (trapezoidal weights: .996)."""
+"""c. The more moves, the nearer is the chain to p_t; from .3 on the effective sample size hardly
+grows (Table ``dnfs/exact``, 3x3 Ising, 64 steps: .98; trapezoidal weights: .998)."""
 
 
 def both_ways(
