@@ -17,6 +17,11 @@ class Ladder(CountData):
         return torch.arange(20)
 
 
+class Unlabelled(Ladder):
+    def labels(self, train):
+        return torch.arange(21)
+
+
 def batches(data, count):
     loader = iter(data.train_dataloader())
     return [data.on_after_batch_transfer(next(loader), 0) for _ in range(count)]
@@ -100,6 +105,7 @@ def test_whole_numbers_in_floats_are_counts():
         lambda: Ladder(train_batch_size=0),
         lambda: Ladder(n_samples=21).setup(),
         lambda: SampleBatches(Ladder(), 0),
+        lambda: Unlabelled().setup(),
     ],
 )
 def test_bad_sizes_are_refused(make):

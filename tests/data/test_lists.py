@@ -249,3 +249,27 @@ def test_no_silent_substitute(tmp_path, monkeypatch):
             data.setup()
     with pytest.raises(DataMissing, match="cifar-10-binary"):
         Cifar10Jigsaw(2, root=tmp_path).setup()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda b: b.pop("groups"), "batches of FixedPermutation lack 'groups'"),
+        (lambda b: b.update(objects=b["objects"][:, :5]), r"objects of .* shape .B, 7, .*8, 5"),
+        (lambda b: b.update(order=b["order"] + 1), "FixedPermutation: order .* outside 0..6"),
+        (lambda b: b.update(order=0 * b["order"]), "FixedPermutation: order .* repeated"),
+    ],
+)
+def test_lists_that_are_none_are_refused(change, words, monkeypatch):
+    data = FixedPermutation(7, **SMALL)
+    data.setup()
+    whole = data.assemble
+
+    def spoiled(draw, tables):
+        batch = dict(whole(draw, tables))
+        change(batch)
+        return batch
+
+    monkeypatch.setattr(data, "assemble", spoiled)
+    with pytest.raises(UserError, match=words):
+        batches(data, data.train_dataloader(), 1)

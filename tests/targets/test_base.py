@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from jumpbench.errors import UserError
+from jumpbench.metrics.states import energies
 from jumpbench.targets.base import (
     DiscreteTarget,
     Target,
@@ -134,3 +135,30 @@ def test_bad_sizes_are_refused(length, n_states):
 def test_a_target_without_log_prob_says_so():
     with pytest.raises(UserError, match="must define log_prob"):
         Target(2, 2).log_prob(torch.zeros(2, dtype=torch.long))
+
+
+class Differences(Target):
+    """The energy of one's own that everyone writes; of bytes it is another one."""
+
+    def log_prob(self, x):
+        return -0.7 * (x[..., 1:] - x[..., :-1]).abs().sum(-1)
+
+
+class Lookup(Target):
+    def log_prob(self, x):
+        return torch.tensor([0.1, 0.2, 0.4])[x].sum(-1)
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [(Differences, "another one of uint8 states"), (Lookup, "fails on uint8 states")],
+)
+def test_energies_that_bytes_change_are_refused(target, words):
+    with pytest.raises(UserError, match=f"{target.__name__}.log_prob .*{words}.*x = x.long"):
+        check_target(target(4, 3), torch.randint(3, (8, 4)))
+
+
+def test_judges_ask_for_the_energies_of_long_states():
+    x = torch.randint(3, (50, 4))
+    target = Differences(4, 3)
+    assert torch.equal(energies(target, x.to(torch.uint8)), energies(target, x))

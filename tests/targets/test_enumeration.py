@@ -130,3 +130,14 @@ def test_a_law_needs_finite_probabilities(value, words):
 
     with pytest.raises(UserError, match=words):
         enumerate_law(Odd(3, 2))
+
+
+def test_a_log_prob_of_another_shape_is_refused():
+    class Wide(Target):
+        def log_prob(self, x):
+            return x.float()[..., :1]
+
+    with pytest.raises(
+        UserError, match=r"log_prob of Wide must map \(B, 3\) to \(B,\), not to \(B, 1\)"
+    ):
+        enumerate_law(Wide(3, 2))

@@ -34,7 +34,7 @@ class CountData(LightningDataModule, ABC):
         seed: of the order of training and of the mirroring.
 
     Raises:
-        UserError: no integers, values outside 0..M, no rows.
+        UserError: no integers, values outside 0..M, no rows, not as many labels as counts.
     """
 
     maximum: int
@@ -70,6 +70,8 @@ class CountData(LightningDataModule, ABC):
             part = "train" if train else "test"
             self._tables[part] = checked(self.counts(train), self.maximum, part)
             if (labels := self.labels(train)) is not None:
+                if len(labels) != (rows := len(self._tables[part])):
+                    raise UserError(f"{part}: {len(labels)} labels for {rows} counts")
                 self._tables[f"{part} labels"] = labels.long()
         if self.n_samples > len(self._tables["test"]):
             raise UserError(

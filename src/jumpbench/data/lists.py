@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader
 from jumpbench.data.batches import numbered_loader
 from jumpbench.data.endless import EndlessBatches
 from jumpbench.errors import UserError
+from jumpbench.processes.permutations import check_permutations
 from jumpbench.seeding import make_generator
 
 Batch = dict[str, Tensor]
@@ -80,9 +81,28 @@ class ListData(LightningDataModule, ABC):
 
     def on_after_batch_transfer(self, batch: Batch, dataloader_idx: int) -> Batch:
         device = next(iter(batch.values())).device
-        if device not in self._resident:
+        first = device not in self._resident
+        if first:
             self._resident[device] = {k: v.to(device) for k, v in self.tables().items()}
-        return self.assemble(batch, self._resident[device])
+        batch = self.assemble(batch, self._resident[device])
+        if first:  # later batches are made alike, and asking for values waits for the device
+            self._check(batch)
+        return batch
+
+    def _check(self, batch: Batch) -> None:
+        name = type(self).__name__
+        if missing := {"objects", "order", "groups"} - batch.keys():
+            raise UserError(f"batches of {name} lack {', '.join(map(repr, sorted(missing)))}")
+        for key, value in batch.items():
+            if key in ("objects", "order", "groups") and value.shape[1:2] != (self.length,):
+                raise UserError(
+                    f"{key} of {name} must have shape (B, {self.length}, ...), not "
+                    f"{tuple(value.shape)}"
+                )
+        try:
+            check_permutations(batch["order"], "order")
+        except ValueError as error:
+            raise UserError(f"{name}: {error}") from None
 
     def train_dataloader(self) -> DataLoader:
         rank, world = self._rank(), self._world()

@@ -64,7 +64,15 @@ class TokenData(LightningDataModule, ABC):
         """The split, loaded once and checked."""
         if name not in self._splits:
             loaded = self.load(name)
-            states = loaded["states"]
+            states = loaded.get("states")
+            if not isinstance(states, Tensor) or states.is_floating_point() or not len(states):
+                raise UserError(
+                    f"{type(self).__name__}.load('{name}') must return 'states', an integer tensor "
+                    f"(n, {self.length}) of n >= 1 sequences"
+                )
+            for key, value in loaded.items():
+                if len(value) != len(states):
+                    raise UserError(f"{name}: {len(value)} {key} for {len(states)} sequences")
             if states.ndim != 2 or states.shape[1] != self.length:
                 raise UserError(
                     f"{name} sequences are {tuple(states.shape)}, not (n, {self.length})"

@@ -16,7 +16,7 @@ _CHUNK = 1024
 def energies(target: DiscreteTarget, x: Tensor) -> Tensor:
     """``target.energy``, or minus ``log_prob`` where there is none; (B, D) -> (B,) float64."""
     energy = getattr(target, "energy", None) or (lambda part: -target.log_prob(part))
-    return torch.cat([energy(part).double() for part in x.split(_CHUNK)])
+    return torch.cat([energy(part.long()).double() for part in x.split(_CHUNK)])
 
 
 @dataclass(frozen=True)

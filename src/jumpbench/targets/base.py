@@ -129,6 +129,26 @@ def check_bytes(n_states: int) -> None:
         raise UserError(f"states are stored as bytes: at most 256 symbols, not {n_states}")
 
 
+def _check_of_bytes(target: DiscreteTarget, x: Tensor, log_prob: Tensor) -> None:
+    """Chains and samples are kept in bytes, where -1 is 255 and an index is a mask."""
+    if target.n_states > 256:
+        return
+    name, fix = type(target).__name__, "begin with x = x.long()"
+    try:
+        of_bytes = target.log_prob(x.to(torch.uint8))
+    except Exception as error:
+        cause = str(error).partition("\n")[0]
+        raise UserError(
+            f"{name}.log_prob fails on uint8 states, which chains have ({cause}): {fix}"
+        ) from None
+    same = of_bytes.shape == log_prob.shape
+    if not same or not torch.allclose(of_bytes.double(), log_prob.double(), rtol=1e-3, atol=1e-3):
+        raise UserError(
+            f"{name}.log_prob is another one of uint8 states, which chains have: differences leave "
+            f"the bytes; {fix}"
+        )
+
+
 def check_target(target: DiscreteTarget, x: Tensor) -> None:
     """Evaluates a target once at ``x``, before a long run, and says what is wrong with it.
 
@@ -136,7 +156,7 @@ def check_target(target: DiscreteTarget, x: Tensor) -> None:
 
     Raises:
         UserError: ``log_prob`` or ``neighbor_log_ratios`` has the wrong shape or type, or is NaN or
-            infinite where it must not be.
+            infinite where it must not be; or ``log_prob`` is another one of states in bytes.
     """
     check_states(target, x)
     name = type(target).__name__
@@ -160,6 +180,7 @@ def check_target(target: DiscreteTarget, x: Tensor) -> None:
             f"{name}.log_prob is -inf at {int(bad.sum())} of {bad.numel()} states to start from: "
             "start from states of positive probability, or make the excluded ones unlikely"
         )
+    _check_of_bytes(target, x, log_prob)
     ratios = target.neighbor_log_ratios(x)
     expected = (*x.shape, target.n_states)
     if ratios.shape != expected:

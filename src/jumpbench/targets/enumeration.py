@@ -62,14 +62,19 @@ def enumerate_law(
     ``device`` is where the target computes, if its tensors are elsewhere.
 
     Raises:
-        UserError: more than 2^20 states, or a log-probability that is NaN or +inf, or
-            -inf everywhere; or a power for each group of a batch, which is several laws.
+        UserError: more than 2^20 states, or a log-probability of another shape than (B,), NaN or
+            +inf, or -inf everywhere; or a power for each group of a batch, which is several laws.
     """
     if getattr(target, "is_by_group", False):
         raise UserError("a target with a power for each group of states is no single law")
     states = all_states(target.length, target.n_states)
     parts = (part.long().to(device) for part in states.split(2**16))
     log_prob = torch.cat([target.log_prob(part).double().cpu() for part in parts])
+    if log_prob.shape != (len(states),):
+        raise UserError(
+            f"log_prob of {type(target).__name__} must map (B, {target.length}) to (B,), not to "
+            f"(B{''.join(f', {n}' for n in log_prob.shape[1:])})"
+        )
     if wrong := int((log_prob.isnan() | (log_prob == math.inf)).sum()):
         raise UserError(
             f"log_prob of {type(target).__name__} is NaN or +inf at {wrong} of {len(states)} states"

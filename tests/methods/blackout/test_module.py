@@ -159,3 +159,9 @@ def test_a_network_of_another_shape_is_refused():
     method.network.network.forward = lambda x, index: x[:, :1]
     with pytest.raises(UserError, match=r"network Linear must .* \(3, 2\), not \(3, 1\)"):
         method.sample(3)
+
+
+def test_a_process_of_another_maximum_than_the_data_is_refused():
+    method = Blackout(CountPerceptron((2,), hidden=8), PureDeath(4), GRID)
+    with pytest.raises(UserError, match=r"PureDeath\(4\) with Pairs of counts 0\.\.5"):
+        trainer(1).fit(method, Pairs())

@@ -9,6 +9,7 @@ from lightning import Trainer
 from torch import nn
 
 from jumpbench.data.tokens import TokenData
+from jumpbench.errors import UserError
 from jumpbench.evaluations.extras import ExtrasEvaluation
 from jumpbench.methods.common.score_training import ScoreTraining
 from jumpbench.networks.denoising_scores import DenoisingScores
@@ -124,3 +125,30 @@ def test_a_resumed_stream_of_batches_goes_on():
     assert not torch.equal(one[2], one[3])
     assert not torch.equal(one[2], Pairs(train_batch_size=8, seed=1).train_batch(2)["states"])
     assert one[0].dtype == torch.long and one[0].shape == (8, 2)
+
+
+@pytest.mark.parametrize(
+    ("loaded", "words"),
+    [
+        ({"x": STATES}, "must return 'states', an integer tensor"),
+        ({"states": STATES / 2}, "must return 'states', an integer tensor"),
+        ({"states": STATES[:0]}, "must return 'states', an integer tensor"),
+        ({"states": STATES, "labels": STATES[:4, 0]}, "test: 4 labels for 9 sequences"),
+        ({"states": STATES[:, :1]}, "not .n, 2"),
+        ({"states": STATES + 1}, "symbols outside 0..2"),
+    ],
+)
+def test_sequences_that_are_none_are_refused(loaded, words, monkeypatch):
+    monkeypatch.setattr(Pairs, "load", lambda self, split: loaded)
+    with pytest.raises(UserError, match=words):
+        Pairs().test_dataloader()
+
+
+def test_a_network_of_another_shape_is_refused():
+    """(B, D, 1) would broadcast in silence."""
+    method = ScoreTraining(nn.Identity(), UniformProcess(3), torch.optim.Adam)
+    method.network.forward = lambda x, noise: x[..., None].float()
+    with pytest.raises(
+        UserError, match=r"Identity must give log-scores \(9, 2, 3\), not \(9, 2, 1\)"
+    ):
+        method.loss(STATES, torch.Generator().manual_seed(0))

@@ -279,3 +279,12 @@ def test_empty_loops_are_refused():
             SplitGibbs(*settings, step)
     with pytest.raises(UserError, match="n_proposals must be at least 1, not 0"):
         MetropolisStep(0)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (2, 2)])
+@pytest.mark.parametrize("step", [ExactStep(), MetropolisStep(3)])
+def test_a_table_of_another_size_than_the_prior_is_refused(step, shape, generator):
+    """One with more symbols would draw symbols that the prior does not have."""
+    sampler = SplitGibbs(2, 2, step, penalty=consistent_penalty)
+    with pytest.raises(ValueError, match=rf"table is for \({shape[0]}, {shape[1]}\) sites and"):
+        sampler(ProductPrior(LAW, 2), SiteLikelihood(torch.zeros(shape)), generator, 4)

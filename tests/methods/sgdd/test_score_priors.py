@@ -44,14 +44,14 @@ def test_scores_of_half_precision_are_computed_with_in_single(space, generator):
     assert (law - exact).abs().max() < 0.005
 
 
-@pytest.mark.parametrize("bad", [torch.nan, torch.inf])
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf, -0.3])
 def test_a_network_that_returns_no_number_is_an_error(bad, generator):
     def broken(x, t):
         return torch.full((*x.shape, 4), bad if t < 0.5 else 1.0)
 
     prior = ScorePrior(broken, UniformProcess(4), 2)
     for sampler in (GIBBS, SMC(2, 4, 1, 1), SVDD(2, 4, 1, 1), DPS(4, 1)):
-        with pytest.raises(ValueError, match=r"score at t = .* NaN or infinite"):
+        with pytest.raises(ValueError, match=r"score at t = .* NaN, infinite or negative"):
             sampler(prior, NOTHING, generator, 5)
 
 

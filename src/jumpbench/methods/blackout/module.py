@@ -98,6 +98,16 @@ class Blackout(TrainedMethod):
 
     # Training
 
+    def on_fit_start(self) -> None:
+        super().on_fit_start()
+        data = getattr(self.trainer, "datamodule", None)
+        given = getattr(data, "maximum", self.process.maximum)
+        if given != self.process.maximum:
+            raise UserError(
+                f"PureDeath({self.process.maximum}) with {type(data).__name__} of counts "
+                f"0..{given}: give both one maximum"
+            )
+
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         start = batch["counts"]
         if self.shape is None:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
+from jumpbench.errors import UserError
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.methods.common.trained import TrainedMethod
 from jumpbench.ops.categorical import sample_categorical
@@ -74,6 +75,11 @@ class ScoreTraining(TrainedMethod):
         noise, rate = self.schedule.total(t), self.schedule.rate(t)
         xt = self.process.sample(x0, noise, generator)
         log_score = self.network(xt, noise).float()
+        if log_score.shape != (wanted := (*xt.shape, self.process.n_states)):
+            raise UserError(
+                f"network {type(self.network).__name__} must give log-scores {wanted}, not "
+                f"{tuple(log_score.shape)}"
+            )
         return denoising_score_entropy(self.process, log_score, x0, xt, noise, rate)
 
     def training_step(self, batch: Any, batch_index: int) -> Tensor:

@@ -180,8 +180,10 @@ class ScorePrior(Prior):
         gradient: record a graph for automatic differentiation.
 
     Raises:
-        ValueError: (when sampling) scores that are NaN or infinite, or of another shape.
+        ValueError: (when sampling) scores that are NaN, infinite or negative, or of another shape.
     """
+
+    output = "score"
 
     def __init__(
         self,
@@ -212,11 +214,15 @@ class ScorePrior(Prior):
         score = self.score_function(x, t)
         if score.shape != (*x.shape[:2], self.n_states):
             raise ValueError(
-                f"the score of {tuple(x.shape[:2])} states has shape {tuple(score.shape)}; "
+                f"the {self.output} of {tuple(x.shape[:2])} states has shape {tuple(score.shape)}; "
                 f"(B, D, N) with N = {self.n_states} is needed"
             )
         score = score if score.dtype == torch.float64 else score.float()
-        require(score.isfinite(), f"the score at t = {t:.4g} has NaN or infinite entries")
+        require(
+            (score >= 0) & (score < torch.inf),
+            f"the {self.output} at t = {t:.4g} has NaN, infinite or negative entries: ratios are "
+            "wanted, not their logarithms",
+        )
         return score
 
 
@@ -226,6 +232,8 @@ class DenoiserPrior(ScorePrior):
     The score is E over x_0 of P(x with v | x_0) / P(x | x_0), site by site. For masked models
     N = V + 1 and the last entry, the mask's, is 0.
     """
+
+    output = "clean law"
 
     def _checked(self, x: Tensor, t: float) -> Tensor:
         clean = super()._checked(x, t)

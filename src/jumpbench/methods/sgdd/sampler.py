@@ -71,7 +71,7 @@ class SplitGibbs:
 
         Raises:
             ValueError: the prior's process is not uniform; another number of chains than of
-                measurements, where each chain has its own.
+                measurements, where each chain has its own; a table of another size than the prior.
         """
         if not isinstance(prior.process, UniformProcess):
             raise ValueError(
@@ -80,6 +80,12 @@ class SplitGibbs:
                 "DPS with this prior"
             )
         likelihood.check_chains(n_chains)
+        table, size = likelihood.site_log_likelihood(), (prior.length, prior.n_states)
+        if table is not None and table.shape[-2:] != size:
+            raise ValueError(
+                f"the likelihood's table is for {tuple(table.shape[-2:])} sites and symbols, the "
+                f"prior has {size}"
+            )
         times = self.times(self.n_iterations)
         denoisers = prior.denoisers(times, self.prior_steps)
         small = torch.uint8 if prior.n_states <= 256 else torch.int32

@@ -5,6 +5,7 @@ import itertools
 import pytest
 import torch
 
+from jumpbench.errors import UserError
 from jumpbench.methods.sgdd.baselines.common import sampling_times
 from jumpbench.methods.sgdd.baselines.dps import DPS, ExactDPS
 from jumpbench.methods.sgdd.baselines.smc import SMC
@@ -227,3 +228,16 @@ def test_dps_survives_hard_likelihoods(generator):
 def test_the_exact_tilt_needs_a_likelihood_of_sites(generator):
     with pytest.raises(ValueError, match="factors over sites"):
         ExactDPS(10)(PRIOR, Reward(agree), generator, 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: SMC(0, 4, 1, 1), "particles"), (lambda: SMC(2, 0, 1, 1), "n_steps"),
+        (lambda: SMC(2, 4, 1, 0), "n_draws"), (lambda: SVDD(0, 4, 1, 1), "candidates"),
+        (lambda: DPS(0, 1), "n_steps"),
+    ],
+)  # fmt: skip
+def test_empty_searches_are_refused(make, name):
+    with pytest.raises(UserError, match=f"{name} must be at least 1, not 0"):
+        make()

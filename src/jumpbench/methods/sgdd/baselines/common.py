@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from jumpbench.errors import UserError
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior, Transition
 from jumpbench.samplers.cost import Cost
@@ -14,6 +15,13 @@ from jumpbench.samplers.progress import reported
 def sampling_times(n_steps: int) -> list[float]:
     """t_i = 1 - (1 - CLEAN) i / n, i = 0..n: from noise to (almost) clean."""
     return [1 - (1 - CLEAN) * i / n_steps for i in range(n_steps)] + [CLEAN]
+
+
+def at_least_one(**counts: int) -> None:
+    """Raises a UserError that names the first of ``counts`` below 1."""
+    for name, count in counts.items():
+        if count < 1:
+            raise UserError(f"{name} must be at least 1, not {count}")
 
 
 def in_chunks(

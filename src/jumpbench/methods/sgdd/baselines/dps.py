@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.methods.sgdd.baselines.common import (
+    at_least_one,
     clean_estimates,
     in_chunks,
     sampling_times,
@@ -49,9 +50,13 @@ class DPS:
         x0_steps: None for the most probable clean state; otherwise reverse steps of a fresh draw,
             0 for one exact denoising draw.
         chunk: chains that run side by side, None for all (see :func:`in_chunks`).
+
+    Raises:
+        UserError: a number below one.
     """
 
     def __init__(self, n_steps: int, x0_steps: int | None, chunk: int | None = None) -> None:
+        at_least_one(n_steps=n_steps)
         self.n_steps, self.x0_steps, self.chunk = n_steps, x0_steps, chunk
 
     def __call__(

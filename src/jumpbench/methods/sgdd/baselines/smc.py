@@ -9,6 +9,7 @@ from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.methods.sgdd.baselines.common import (
+    at_least_one,
     clean_estimates,
     in_chunks,
     sampling_times,
@@ -58,6 +59,9 @@ class SMC:
         chunk: runs side by side, None for all (see :func:`in_chunks`).
         pooled: return all particles of each run, not one; then as many chains as ``particles``
             are one run.
+
+    Raises:
+        UserError: a number below one.
     """
 
     extra_calls = 0
@@ -73,6 +77,7 @@ class SMC:
         chunk: int | None = None,
         pooled: bool = False,
     ) -> None:
+        at_least_one(particles=particles, n_steps=n_steps, n_draws=n_draws)
         self.particles, self.n_steps, self.x0_steps = particles, n_steps, x0_steps
         self.n_draws, self.temperature, self.chunk = n_draws, temperature, chunk
         self.pooled = pooled

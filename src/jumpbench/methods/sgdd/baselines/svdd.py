@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.methods.sgdd.baselines.common import (
+    at_least_one,
     clean_estimates,
     in_chunks,
     sampling_times,
@@ -31,6 +32,9 @@ class SVDD:
             probable symbol of each site.
         n_draws: clean draws per candidate.
         chunk: chains that run side by side, None for all (see :func:`in_chunks`).
+
+    Raises:
+        UserError: a number below one.
     """
 
     def __init__(
@@ -41,6 +45,7 @@ class SVDD:
         n_draws: int,
         chunk: int | None = None,
     ) -> None:
+        at_least_one(candidates=candidates, n_steps=n_steps, n_draws=n_draws)
         self.candidates, self.n_steps, self.chunk = candidates, n_steps, chunk
         self.x0_steps, self.n_draws = x0_steps, n_draws
 
