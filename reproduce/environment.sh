@@ -2,6 +2,7 @@
 # JUMPBENCH_VENV: where it lives (default .venv in the checkout). PYTHON: what makes it.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=${JUMPBENCH_VENV:-$root/.venv}
+case $venv in /*) ;; *) venv=$PWD/$venv ;; esac # run_tests.sh goes to another folder
 
 # environment EXTRAS: install the checkout with these extras unless that is done already.
 environment() {
