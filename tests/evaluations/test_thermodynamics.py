@@ -5,8 +5,11 @@ import math
 import pytest
 import torch
 
+from jumpbench.errors import UserError
 from jumpbench.evaluations.thermodynamics import ThermodynamicsEvaluation
+from jumpbench.paths import suite_root
 from jumpbench.samplers.draws import Draws
+from jumpbench.targets.base import Target
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
 
@@ -35,3 +38,10 @@ def test_exact_samples_score_the_exact_values():
     assert shift == pytest.approx(0.1 / (0.3 * 9), abs=1e-9)
     assert abs(values["log_rmse"] - values["log_rmse_floor"]) < 1.5
     assert values["free_energy_std"] == pytest.approx(0, abs=1e-12)
+
+
+def test_another_target_is_referred_to_an_evaluation_that_there_is():
+    with pytest.raises(UserError, match="take evaluation=") as refused:
+        ThermodynamicsEvaluation(Target(4, 2))
+    name = str(refused.value).partition("take evaluation=")[2]
+    assert (suite_root() / "conf" / "evaluation" / f"{name}.yaml").is_file()
