@@ -145,8 +145,8 @@ def test_a_part_that_dies_ends_the_job(project, on_slurm):
     from jumpbench.tables.launchers.slurm import Slurm
 
     asked = Slurm().parameters(plan_run("toy/walk", ["trainer.num_nodes=2"]))
-    assert asked["nodes"] == 2 and asked["slurm_srun_args"] == ["--kill-on-bad-exit=1"]
-    assert "slurm_srun_args" not in Slurm().parameters(plan_run("toy/walk"))
+    assert asked["nodes"] == 2 and "--kill-on-bad-exit=1" in asked["slurm_srun_args"]
+    assert Slurm().parameters(plan_run("toy/walk"))["slurm_srun_args"] == ["--cpus-per-task=1"]
 
 
 def test_what_fails_on_one_machine_fails_the_run(project, on_slurm, capsys):

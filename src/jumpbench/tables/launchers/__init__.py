@@ -78,7 +78,10 @@ def options_of(name: str, cls: type, words: Sequence[str]) -> dict[str, Any]:
         key, _, below = key.partition(".")
         if key not in kinds:
             if not kinds:
-                raise UserError(f"launcher={name} has no options; leave out {override}")
+                raise UserError(
+                    f"{override}: launcher={name} has no options; add launcher=ray or "
+                    "launcher=slurm, or leave it out"
+                )
             raise no_such(f"option of launcher={name}", key, kinds)
         if typing.get_origin(kinds[key]) is dict:
             if not below:
@@ -101,3 +104,15 @@ def _value(name: str, text: str, kind: Any) -> Any:
         return value
     words = {bool: "true or false", int: "a whole number", float: "a number"}
     raise UserError(f"{name}={text[:40]}: give {next(words[k] for k in allowed if k in words)}")
+
+
+def check_least(place: Launcher, **least: int) -> None:
+    """Refuses options of a launcher below what each may be; one that is None is not given.
+
+    Raises:
+        UserError: the first of them.
+    """
+    for name, smallest in least.items():
+        value = getattr(place, name)
+        if value is not None and value < smallest:
+            raise UserError(f"launcher.{name}={value}: give {smallest} or more")

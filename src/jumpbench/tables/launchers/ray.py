@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import logging
+import math
 import os
 import socket
 import time
@@ -15,7 +16,7 @@ from typing import Any
 import ray
 
 from jumpbench.errors import UserError
-from jumpbench.tables.launchers import Events, Labels
+from jumpbench.tables.launchers import Events, Labels, check_least
 from jumpbench.tables.launchers.pending import Failures, pending
 from jumpbench.tables.launchers.ray_tasks import Tasks
 from jumpbench.tables.launchers.watching import Watching
@@ -42,6 +43,9 @@ class Ray:
         retries: how often a run whose worker or node died is made again, from its last checkpoint.
         gpu_memory_gb: memory of one GPU in GiB; None: asked of one.
         env: further variables of the environment that runs get, separated by commas.
+
+    Raises:
+        UserError: an option out of its range.
     """
 
     address: str | None = None
@@ -50,6 +54,11 @@ class Ray:
     retries: int = 3
     gpu_memory_gb: float | None = None
     env: str = ""
+
+    def __post_init__(self) -> None:
+        check_least(self, cpus=1, gpus=0, retries=0)
+        if self.gpu_memory_gb is not None and not 0 < self.gpu_memory_gb < math.inf:
+            raise UserError(f"launcher.gpu_memory_gb={self.gpu_memory_gb}: give a number above 0")
 
     def launch(self, runs: Sequence[Run], events: Events, labels: Labels) -> None:
         left, failures = pending(runs, events, labels)
@@ -132,14 +141,14 @@ class _Call:
         if self._failures.reached(run):
             return
         try:
-            function, options = self._tasks.by(
-                Resources.of(run.config), functools.partial(gpu_memory_gb, run)
-            )
+            resources = Resources.of(run.config)
+            function, options = self._tasks.by(resources, functools.partial(gpu_memory_gb, run))
         except UserError as error:
             self._failures.refuse(run, str(error), type(error).__name__)
             return
         needs = [self._refs[n.hash] for n in run.needs.values() if n.hash in self._refs]
-        job = (str(run.folder), run.placed(), self._labels.get(run.hash, {}), options["num_cpus"])
+        threads = max(1, resources.cpus // resources.devices)  # of the process of each device
+        job = (str(run.folder), run.placed(), self._labels.get(run.hash, {}), threads)
         task = function.options(name=run.id, max_retries=self._place.retries, **options).remote(
             job, self._environment, str(Path.cwd()), *needs
         )

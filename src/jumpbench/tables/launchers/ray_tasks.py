@@ -1,6 +1,7 @@
 """What tasks of Ray ask for, and what their workers do."""
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,12 +115,13 @@ def _make() -> Any:
 
 
 def make_in_worker(
-    folder: str, config: dict[str, Any], labels: dict[str, str], cpus: int
+    folder: str, config: dict[str, Any], labels: dict[str, str], threads: int
 ) -> tuple[str, str]:
-    """Attempt a run in this process; its outcome as plain words."""
+    """Attempt a run in this process, or in one of each device; its outcome as plain words."""
     import torch
 
-    torch.set_num_threads(cpus)
+    torch.set_num_threads(threads)
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # of other processes, which Ray gives all cores
     job = Job(Path(folder), config, labels)
     ended = attempt(job, ToFile(job.folder))
     return ended.outcome.value, ended.message

@@ -18,7 +18,7 @@ from submitit.core.utils import FailedJobError, FailedSubmissionError
 from jumpbench.errors import UserError
 from jumpbench.files import make_folder
 from jumpbench.paths import outputs_root
-from jumpbench.tables.launchers import Events, Labels
+from jumpbench.tables.launchers import Events, Labels, check_least
 from jumpbench.tables.launchers.pending import Failures, pending
 from jumpbench.tables.launchers.queue import (
     QUEUE,
@@ -57,6 +57,9 @@ class Slurm:
         setup: shell commands before the run, separated by semicolons (``module load cuda``).
         extra: further arguments of sbatch (``launcher.extra.reservation=NAME``).
         wait: return when all runs have ended, not when they are queued.
+
+    Raises:
+        UserError: an option out of its range, or there is no Slurm here.
     """
 
     partition: str | None = None
@@ -72,6 +75,12 @@ class Slurm:
     wait: bool = False
 
     def __post_init__(self) -> None:
+        check_least(self, minutes=1, restarts=0, warning=1, parallel=1)
+        if 60 * self.minutes <= self.warning:
+            raise UserError(
+                f"launcher.minutes={self.minutes}: a job must be longer than launcher.warning "
+                f"({self.warning} s)"
+            )
         if shutil.which("sbatch") is None:
             raise UserError("launcher=slurm: there is no sbatch here; call on a node of a cluster")
 
@@ -116,10 +125,11 @@ class Slurm:
         executor.update_parameters(**self.parameters(runs[0]))
         save = max(self.warning - 30.0, self.warning / 2)
         jobs = [RunJob(str(run.folder), save) for run in runs]
+        for run in runs:  # before a new job can begin, and say why it fails
+            (run.folder / ERROR).unlink(missing_ok=True)
         with executor.batch():  # one job if it is one, else an array
             submitted = [executor.submit(job) for job in jobs]
         for run, job in zip(runs, submitted, strict=True):
-            (run.folder / ERROR).unlink(missing_ok=True)  # of an earlier job
             record_job(run.folder, job.job_id, job.paths.stderr)
 
     def parameters(self, run: Run) -> dict[str, Any]:
@@ -141,10 +151,17 @@ class Slurm:
             "slurm_signal_delay_s": self.warning, "slurm_array_parallelism": self.parallel,
             "slurm_setup": [line.strip() for line in self.setup.split(";") if line.strip()] or None,
             "slurm_additional_parameters": extra,
-            # Where one machine's part fails, the others would wait for it.
-            "slurm_srun_args": ["--kill-on-bad-exit=1"] if resources.machines > 1 else None,
+            "slurm_srun_args": _of_srun(resources),
         }  # fmt: skip
         return {key: value for key, value in stated.items() if value is not None}
+
+
+def _of_srun(resources: Resources) -> list[str]:
+    """Arguments of srun, which from Slurm 22.05 on does not take over the cores of its job."""
+    arguments = [f"--cpus-per-task={resources.cpus}"]
+    if resources.machines > 1:  # where one machine's part fails, the others would wait for it
+        arguments.append("--kill-on-bad-exit=1")
+    return arguments
 
 
 def _groups(runs: Sequence[Run], failures: Failures) -> Iterator[list[Run]]:

@@ -15,7 +15,7 @@ class Resources:
     """What a launcher sets aside for one run.
 
     Args:
-        cpus: cores.
+        cpus: cores; by default one for each device.
         gpus: whole GPUs of one node; None: as many as the run has devices, if there are any where
             it is made.
         memory_gb: main memory in GiB; None: not counted.
@@ -37,8 +37,9 @@ class Resources:
     def of(config: dict[str, Any]) -> "Resources":
         """Those of a run's configuration.
 
-        A trainer on a GPU needs one for each of its devices, one on a CPU none; with
-        ``accelerator: auto`` it takes what there is.
+        Each device has a process of its own, which computes on a core. A trainer on a GPU needs one
+        for each of its devices, one on a CPU none; with ``accelerator: auto`` it takes what there
+        is.
 
         Raises:
             UserError: an unknown resource, or one that is no positive number.
@@ -50,6 +51,7 @@ class Resources:
         amounts: dict[str, Any] = {k: _number(k, v) for k, v in wanted.items() if v is not None}
         trainer = config.get("trainer") or {}
         devices = _devices(trainer)
+        amounts.setdefault("cpus", devices)
         accelerator = str(trainer.get("accelerator", "auto"))
         if "gpus" not in amounts and accelerator != "auto":
             amounts["gpus"] = devices if accelerator in _GPU else 0
