@@ -58,6 +58,10 @@ def test_a_sweep_is_a_table_of_its_values(project, capsys, monkeypatch):
         (["sweep", "experiment=toy/coins", "metric=mean", "data.n=4,5"], "did you mean 'toy/coin'"),
         ([*FLIPS, "rows=a"], "a run has no rows"),
         ([*FLIPS, "data.n=interval(1,4)"], "give the values, separated by commas"),
+        ([*FLIPS, "seed=7"], "a sweep takes seeds=3 or seeds=[0,2], not seed="),
+        ([*FLIPS, "++seed=0,1"], "a sweep takes seeds=3 or seeds=[0,2], not seed="),
+        (["run", "experiment=toy/coin", "seed=7", "seeds=2"], "give seed= or seeds=, not both"),
+        (["table", "toy/coins", "++seed=7"], "a table takes seeds=3 or seeds=[0,2], not seed="),
     ],
 )
 def test_bad_sweeps_are_told_and_leave_nothing(project, capsys, words, told):
@@ -105,3 +109,5 @@ def test_several_seeds_of_one_run(project, capsys):
     assert all(f"{number:.4f}" in line for number in (mean, spread, values[0]))
     assert f'jumpbench.load_run("{plan_run("toy/coin", [], 0).id}")' in shown
     assert main(["run", "experiment=toy/coin", "seeds=x"]) == 2
+    assert main(["run", "experiment=toy/coin", "seed=7"]) == 0  # alone it is the run's
+    assert jumpbench.load_run(plan_run("toy/coin", [], 7).id).config["seed"] == 7

@@ -85,6 +85,13 @@ MISTAKES = [
     ("figures: []", "figures: [{name: ../../../x}]", "figure name"),
     ("figures: []", "figures: [1]", "figures[0]"),
     ("cost: A", "cost: A\n3: 4", "must be text"),
+    ("cost: A", "cost: A\noverrides: [++seed=7]", "++seed=7: leave it out; give seeds: in the"),
+    ("overrides: [method.bias=0.5]", "overrides: [method.bias=0.5, seed=7]", "seed=7: leave it"),
+    ("only: [small n]", "columns: {small n: [seed=7]}", "seed=7: leave it out"),
+    ("overrides: [method.n_samples=4000]", "overrides: [seed=7]", "seed=7: leave it out"),
+    ("seeds: 2, compare: true", "overrides: [seed=7]", "seed=7: leave it out"),
+    ("seeds: 2, compare: true", "rows: {fair: [seed=7]}", "seed=7: leave it out"),
+    ("seeds: 2, compare: true", "columns: {small n: [seed=7]}", "seed=7: leave it out"),
 ]
 
 
@@ -100,6 +107,12 @@ def test_every_mistake_is_one_line_with_file_and_line(tmp_path, old, new, words)
         first = 1 + toys.TABLE[: toys.TABLE.index(old)].count("\n")
         line = int(re.search(r"line (\d+)", message)[1])
         assert first <= line <= first + new.count("\n") + 1, text
+
+
+def test_a_run_that_another_needs_may_have_a_seed_of_its_own(tmp_path):
+    new = "overrides: ['needs.judge.overrides=[seed=1]']"
+    table = parse("toy/t", written(tmp_path, "overrides: [method.bias=0.5]", new))
+    assert table.rows[0].overrides == ("needs.judge.overrides=[seed=1]",)
 
 
 def test_binary_and_empty_files_are_malformed(tmp_path):

@@ -6,8 +6,10 @@ from typing import Any
 
 from rich.table import Table as RichTable
 
+from jumpbench.errors import UserError
 from jumpbench.tables.commands.progress import Terminal
 from jumpbench.tables.commands.status import state_of
+from jumpbench.tables.language.seeds import sets_seed
 from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.planning.composition import fitting
 from jumpbench.tables.planning.plan import plan_run
@@ -48,7 +50,12 @@ def made_runs(
     Args:
         seeds: ``3`` or ``[0,2]``; without it the seed of the configuration.
         fresh: also what is finished (but not what it needs).
+
+    Raises:
+        UserError: bad input, told before anything runs; ``seed=`` beside ``seeds``.
     """
+    if seeds is not None and any(map(sets_seed, overrides)):
+        raise UserError("give seed= or seeds=, not both")
     changes, notes = _changes(experiment, overrides)
     chosen = seeds_of(seeds, 1) if seeds is not None else [None]
     runs = [plan_run(experiment, changes, seed) for seed in chosen]

@@ -19,6 +19,7 @@ from jumpbench.files import write_atomic
 from jumpbench.names import no_such
 from jumpbench.paths import made_file, sweep_of_wandb
 from jumpbench.tables.commands.reproduction import reproduce
+from jumpbench.tables.language.seeds import sets_seed
 from jumpbench.tables.language.spec import available, load, parse
 from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.planning.hydra_overrides import parsed_override
@@ -48,8 +49,11 @@ def sweep(
         metric: what is shown, names separated by commas.
 
     Raises:
-        UserError: nothing is swept, no metric is named, or an override that fits no run.
+        UserError: nothing is swept, no metric is named, an override of the seed, or one that fits
+            no run.
     """
+    if any(map(sets_seed, overrides)):
+        raise UserError("a sweep takes seeds=3 or seeds=[0,2], not seed=")
     here = tuple(override for override in overrides if is_anonymous(override))  # device, loggers
     swept, fixed = split(experiment, [text for text in overrides if text not in here])
     if not swept:

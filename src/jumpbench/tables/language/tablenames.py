@@ -10,6 +10,7 @@ from jumpbench.data.catalog import datasets
 from jumpbench.names import no_such
 from jumpbench.tables.language.checks import CellRef
 from jumpbench.tables.language.metric import BreakEven
+from jumpbench.tables.language.seeds import check_seeds
 from jumpbench.tables.language.types import Claim, Table
 
 Wrong = Callable[[tuple, str], Exception]
@@ -46,6 +47,7 @@ class _Names:
                 if name in names[:i]:
                     raise self.wrong((f"{kind}s", i), f"{kind} '{name}' is defined twice")
         self._rows()
+        check_seeds(self.table, self.wrong)
         self._data()
         self._sources()
         for name, metric in self.table.metrics.items():

@@ -8,6 +8,7 @@ from pathlib import Path
 from jumpbench.errors import UserError
 from jumpbench.names import select
 from jumpbench.tables.language.scale import SCALES, Scale
+from jumpbench.tables.language.seeds import sets_seed
 from jumpbench.tables.language.types import Table
 from jumpbench.tables.planning.fast.planned_runs import replaced_files
 from jumpbench.tables.planning.identity import is_anonymous
@@ -15,13 +16,21 @@ from jumpbench.tables.planning.identity import is_anonymous
 
 @dataclass(frozen=True)
 class Selection:
-    """What the command line chose: the part to make and print, and overrides of every run."""
+    """What the command line chose: the part to make and print, and overrides of every run.
+
+    Raises:
+        UserError: an override is of the seed, which ``seeds`` would replace.
+    """
 
     scale: str = "small"
     seeds: str | None = None
     rows: str | None = None
     columns: str | None = None
     overrides: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if any(map(sets_seed, self.overrides)):
+            raise UserError("a table takes seeds=3 or seeds=[0,2], not seed=")
 
     def words(self) -> list[str]:
         """What a command line says to select this."""
