@@ -79,7 +79,7 @@ def _values(key: str, words: Sequence[str]) -> Sequence[str]:
             return ("smoke", "small", "medium", "paper")
         if key == "launcher":
             return ("serial", "ray", "slurm")
-        if key in ("fresh", "notes"):
+        if key in ("fresh", "notes", "recorded"):
             return ("true",)
         if key == "experiment":
             from jumpbench.paths import experiment_names

@@ -61,11 +61,11 @@ def sweep(call: Call) -> int:
 
 
 def compare(call: Call) -> int:
-    from jumpbench.tables.commands.compare import compare
-
     keys = call.keys
     if "budget" not in keys:
         raise UserError("how long? give budget=60, the seconds of every sampler")
+    from jumpbench.tables.commands.compare import compare
+
     done = compare(
         call.overrides, keys["budget"], keys.get("reference"), keys.get("seeds"),
         keys.get("rows"), arguments.launcher(call),

@@ -77,6 +77,8 @@ def report(call: Call) -> int:
         raise UserError("--serve stands alone")
     if {"--record", "--unchanged"} <= set(flags):
         raise UserError("give --record or --unchanged, not both")
+    if "port" in call.keys and "--serve" not in flags:
+        raise UserError("port= belongs to --serve")
     if "--record" in flags:
         from jumpbench.tables.commands.recording import record
 
@@ -94,8 +96,6 @@ def report(call: Call) -> int:
 
         for path in readmes():
             print(f"renewed: {path}")
-    if "port" in call.keys and "--serve" not in flags:
-        raise UserError("port= belongs to --serve")
     if "--serve" in flags:
         _serve(call.keys.get("port", "8765"))
     elif not flags:

@@ -117,6 +117,12 @@ def test_words_for_a_number_are_told_before_torch_starts(project):
         assert done.stdout.split() == ["2", "False"] and told in done.stderr, done.stderr
 
 
+def test_a_comparison_without_seconds_is_refused_before_anything_is_imported(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jumpbench.tables.commands.compare", None)  # no import of it
+    assert main(["compare", "target=mine.Energy"]) == 2
+    assert "how long? give budget=60" in capsys.readouterr().err
+
+
 COMPLETED = [
     (["tab"], ["table"]),
     (["table", "toy/"], ["toy/coins"]),
@@ -126,6 +132,7 @@ COMPLETED = [
     (["table", "toy/coins", "columns="], ["columns=small n", "columns=large n"]),
     (["run", "experiment=toy/w"], ["experiment=toy/walk"]),
     (["report", "--r"], ["--record", "--readme"]),
+    (["table", "toy/coins", "recorded="], ["recorded=true"]),
     (["completion", ""], ["bash", "zsh"]),
     (["data", "mni"], ["mnist"]),
     (["nothing", ""], []),
@@ -214,7 +221,8 @@ def test_a_launcher_without_its_package_says_how_to_get_it(project, capsys, monk
 
 def test_options_of_a_launcher_are_checked(project, capsys):
     assert main(["table", "toy/coins", "launcher.address=auto"]) == 2
-    assert "launcher=serial has no options" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "launcher.address=auto: launcher=serial has no options; add launcher=ray or" in told
     assert main(["status", "toy/coins", "launcher.wait=true"]) == 2
     assert "status makes no run; leave out launcher.wait=true" in capsys.readouterr().err
     for options, line in {

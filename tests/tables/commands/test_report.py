@@ -51,6 +51,13 @@ def test_list_report_and_recorded_results(project, capsys, monkeypatch):
     assert "smoke" in capsys.readouterr().out
 
 
+def test_what_is_refused_is_refused_before_a_record_is_written(project, capsys):
+    assert main(["table", "toy/coins", "scale=smoke"]) == 0
+    assert main([*RECORD, "port=8000"]) == 2
+    assert "port= belongs to --serve" in capsys.readouterr().err
+    assert not (project / "reproduce/toy/results").exists()
+
+
 def test_the_overview_separates_paper_setting_and_miniature(project):
     for scale in ("small", "paper"):
         assert main(["table", "toy/coins", f"scale={scale}", "rows=fair"]) == 0

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from filelock import FileLock
 from toys import table_json
 
 from jumpbench.cli.main import main
@@ -12,6 +13,7 @@ from jumpbench.paths import suite_root
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.planning.tableplan import TablePlan
+from jumpbench.tables.runs import LOCK
 from jumpbench.tables.views.tablefiles import TableFiles
 
 
@@ -98,3 +100,30 @@ def test_names_with_commas_are_found_in_a_list():
                 select("row", wanted, known)
         else:
             assert select("row", wanted, known) == chosen
+
+
+def test_two_calls_on_one_table_keep_the_seeds_of_both(project):
+    """What a call makes, counts and answers for stays its own."""
+    first = TableFiles(TablePlan(load("toy/coins"), Selection("smoke", "1")))
+    first.write()
+    asked = [run.id for run in first.plan.runs]
+    second = TableFiles(TablePlan(load("toy/coins"), Selection("smoke", "[0,2]")))
+    second.write()
+    first.write()  # a refresh of the call that began before
+    assert table_json(project)["seeds"] == [0, 2]
+    (cell,) = {len(c["run_ids"]) for c in table_json(project)["cells"] if c["asked"]}
+    assert cell == 2
+    assert [run.id for run in first.plan.runs] == [run.id for run in first.runs()] == asked
+    assert {run.seed for entry in first.plan.part for run in entry.runs} == {0}
+
+
+def test_calls_on_one_table_write_in_turn(project):
+    files = TableFiles(TablePlan(load("toy/coins"), Selection("smoke")))
+    view = files.write()
+    file = files.plan.folder / "table.json"
+    before = file.stat().st_mtime_ns
+    with FileLock(files.plan.folder / LOCK):  # another call writes what it has seen
+        assert files.write().cells == view.cells
+    assert file.stat().st_mtime_ns == before
+    files.write()
+    assert file.stat().st_mtime_ns > before

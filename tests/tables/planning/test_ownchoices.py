@@ -102,6 +102,25 @@ def test_what_a_scale_says_of_other_keys_is_told_and_what_is_typed_is_refused():
         check_signatures(planned("dasbs/ising", "target=ownthings.Paeks").config)
 
 
+def test_a_class_that_is_not_there_is_told_before_its_arguments():
+    """Also one whose name resembles no other in its module."""
+    with pytest.raises(UserError, match="target: ownthings has no 'Missing'"):
+        planned("dasbs/ising", "target=ownthings.Missing", "target.length=4")
+    with pytest.raises(UserError, match="target: ownthings has no 'Missing'"):  # as of a table
+        fitting("dasbs/ising", ["target.size=4"], ["target=ownthings.Missing"])
+    with pytest.raises(UserError, match="network: ownthings has no 'Missing'"):
+        planned("dasbs/ising", "network=ownthings.Missing", "network.controller.width=9")
+
+
+def test_so_is_one_in_a_file_of_ones_own(folder, monkeypatch):
+    (folder / "conf" / "target").mkdir(parents=True)
+    (folder / "conf" / "target" / "peaks.yaml").write_text("_target_: ownthings.Missing\n")
+    monkeypatch.setenv("JUMPBENCH_CONF", str(folder / "conf"))
+    plan.forget()
+    with pytest.raises(UserError, match="target: ownthings has no 'Missing'"):
+        planned("dasbs/exact", "target=peaks", "target.length=4")
+
+
 def test_a_table_says_what_it_does_not_apply():
     table = load("dasbs/table2")
     selection = Selection("smoke", "[0]", "DASBS", overrides=("target=ownthings.Peaks",))

@@ -147,7 +147,8 @@ def fitting(
     of a node whose class, one's own, has no such argument.
 
     Raises:
-        UserError: as :func:`composed`.
+        UserError: as :func:`composed`; a class of one's own that is not there, where its arguments
+            are given.
     """
     parsed = {text: of_one_value(experiment, text) for text in (*stated, *typed)}
     groups = [o for text in (*stated, *typed) if chooses_group(o := parsed[text])]
@@ -155,6 +156,9 @@ def fitting(
     if not own:
         return [*stated, *typed], []
     config = composed(experiment, [str(o.input_line) for o in groups])
+    inside_of = {o.key_or_group.partition(".")[0] for o in parsed.values() if not chooses_group(o)}
+    # Of a class that is not there nobody knows the arguments, and its keys would be called wrong.
+    ownchoices.check_exist([group for group in own if group in inside_of], config)
     applied, notes = [], []
     for text in stated:
         override = parsed[text]

@@ -9,7 +9,7 @@ holds for an option in a folder of ``JUMPBENCH_CONF``.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import yaml
 from hydra.core.override_parser.types import Override
 
 from jumpbench.paths import conf_dirs, own_conf_dirs
+from jumpbench.tables.planning.gate import permitted
 from jumpbench.tables.planning.signatures import takes
 
 _CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
@@ -85,6 +86,20 @@ def not_taken(key: str, config: Mapping[str, Any], groups: Sequence[str]) -> str
         return None
     name = str(node["_target_"])
     return name if takes(name, names[0]) is False and names[0] not in node else None
+
+
+def check_exist(groups: Iterable[str], config: Mapping[str, Any]) -> None:
+    """Refuses a class of one's own that is not there, in the nodes of these groups.
+
+    Raises:
+        UserError: it cannot be imported, or no configuration may call it.
+    """
+    for group in groups:
+        node = config.get(group)
+        inner = node.values() if isinstance(node, Mapping) and "_target_" not in node else [node]
+        for each in inner:
+            if isinstance(each, Mapping) and isinstance(each.get("_target_"), str):
+                permitted(each["_target_"], group)
 
 
 def own_name(experiment: str, config: Mapping[str, Any]) -> str | None:

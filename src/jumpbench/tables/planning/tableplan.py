@@ -33,6 +33,17 @@ class TablePlan:
         self.seeds = sorted(_earlier_seeds(self.folder) | selected | {*further_seeds})
         self.grid: list[GridCell] = grids.whole(table, selection, self.seeds)
 
+    def renew(self) -> None:
+        """Take up the seeds that other calls have asked for meanwhile: what the files hold grows
+        by them, and what this call makes stays as it is.
+
+        Raises:
+            UserError: as :func:`~jumpbench.tables.planning.grid.whole`.
+        """
+        if further := _earlier_seeds(self.folder) - set(self.seeds):
+            self.seeds = sorted(further | set(self.seeds))
+            self.grid = grids.whole(self.table, self.selection, self.seeds)
+
 
 def _earlier_seeds(folder: Path) -> set[int]:
     """Seeds that earlier calls have asked for: their runs belong to the table too."""

@@ -1,6 +1,7 @@
 """The curves of a run: what its module logs, in a file that a resumed run goes on with."""
 
 import csv
+import io
 import math
 from pathlib import Path
 from typing import Any, cast
@@ -26,9 +27,9 @@ class TrainingLog(Callback):
         if not trainer.is_global_zero:
             return
         rows = self._rows()
-        earlier = [row for row in rows if float(row["step"] or "inf") <= trainer.global_step]
+        earlier = [row for row in rows if float(row["step"]) <= trainer.global_step]
         self._columns = list(rows[0]) if rows else []
-        if earlier != rows:
+        if rows and self._text(earlier).encode() != self._path.read_bytes():
             self._write(earlier)
 
     def on_train_batch_end(self, trainer: Trainer, *_: Any) -> None:
@@ -59,24 +60,31 @@ class TrainingLog(Callback):
         with disk_errors(self._path):
             if set(row) <= set(self._columns) and self._path.exists():
                 with self._path.open("a", newline="") as file:
-                    csv.DictWriter(file, self._columns).writerow(row)
+                    csv.DictWriter(file, self._columns, lineterminator="\n").writerow(row)
                 return
             self._columns = [*self._columns, *(name for name in row if name not in self._columns)]
             self._write([*self._rows(), row])
 
     def _rows(self) -> list[dict[str, Any]]:
+        """The whole rows: what follows the last line end was cut off in the midst of writing."""
         if not self._path.is_file():
             return []
-        with self._path.open(newline="", errors="replace") as file:
-            return [row for row in csv.DictReader(file) if _is_number(row.get("step"))]
+        text = self._path.read_bytes().decode(errors="replace")
+        rows = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1], newline=""))
+        # None: fewer cells than columns, or more, where a row was written behind such a piece
+        whole = [row for row in rows if None not in row and None not in row.values()]
+        return [row for row in whole if _is_number(row.get("step"))]
+
+    def _text(self, rows: list[dict[str, Any]]) -> str:
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, self._columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
         make_folder(self._path.parent)
-        lines = [",".join(self._columns)]
-        lines += [
-            ",".join(str(row.get(c) or row.get(c, "")) for c in self._columns) for row in rows
-        ]
-        write_atomic(self._path, "\n".join(lines) + "\n")
+        write_atomic(self._path, self._text(rows))
 
 
 def _is_number(text: Any) -> bool:

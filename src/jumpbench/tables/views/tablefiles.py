@@ -1,9 +1,13 @@
 """The files of a table, as its finished runs fill it: written anew whenever one ends."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
+from jumpbench.files import disk_errors, make_folder
 from jumpbench.tables.judging import claims, mentions
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.judging.collect import collect
@@ -13,7 +17,7 @@ from jumpbench.tables.judging.table_provenance import table_provenance
 from jumpbench.tables.planning.grid import unique_runs
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.tableplan import TablePlan
-from jumpbench.tables.runs import METRICS
+from jumpbench.tables.runs import LOCK, METRICS
 from jumpbench.tables.views.captions import SAMPLES
 from jumpbench.tables.views.drawing import draw
 from jumpbench.tables.views.filled import Filled
@@ -59,12 +63,25 @@ class TableFiles:
 
     def write(self, final: bool = False, anew: bool = False) -> View:
         """Write the whole table as it stands now; ``final``: with figures and the code's age;
-        ``anew``: figures of the same runs are drawn again, as the code draws them today."""
-        cells = self.cells()
-        content = self.content(cells, final)
-        view = self.view(cells, content)
-        self.figures = self._drawn(cells, anew) if final else []
-        write_all(self.plan.folder, view, content, self.figures)
+        ``anew``: figures of the same runs are drawn again, as the code draws them today.
+
+        Calls on one table write in turn, each what the others have asked for too. One that is not
+        final leaves it to a call that is writing.
+        """
+        lock = FileLock(make_folder(self.plan.folder) / LOCK)
+        with disk_errors(self.plan.folder), contextlib.suppress(Timeout):
+            lock.acquire(timeout=-1 if final else 0)
+        try:
+            if lock.is_locked:
+                self.plan.renew()
+            cells = self.cells()
+            content = self.content(cells, final)
+            view = self.view(cells, content)
+            if lock.is_locked:
+                self.figures = self._drawn(cells, anew) if final else []
+                write_all(self.plan.folder, view, content, self.figures)
+        finally:
+            lock.release()
         return view
 
     def view(self, cells: Sequence[Cell], content: dict[str, Any]) -> View:
