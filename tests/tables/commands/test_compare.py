@@ -165,7 +165,7 @@ def test_every_sampler_of_the_leaderboard_may_take_part():
         ([*SHORT, "rows=Wolff"], "none of these samplers is defined"),
         ([*SHORT, "target.m=3"], "did you mean 'target.n'"),
         (["compare", "target=own_walls.Nothing", "budget=1"], "has no 'Nothing'"),
-        (["compare", "target=own_walls.Bytes", "budget=1"], "begin with x = x.float()"),
+        (["compare", "target=own_walls.Bytes", "budget=1"], "begin with x = x.long()"),
         (
             ["compare", "target=own_walls.Broken", "budget=1"],
             "Broken.log_prob of 64 states",
