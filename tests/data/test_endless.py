@@ -35,7 +35,9 @@ class Rows(ListData):
         return {}
 
     def draw(self, split, count, generator, first):
-        return {"row": torch.arange(first, first + count)}
+        same = torch.arange(2).expand(count, 2)
+        row = torch.arange(first, first + count)
+        return {"row": row, "objects": same, "order": same, "groups": same}
 
 
 GRAPHS = partial(erdos_renyi, low=4, high=6)

@@ -115,7 +115,7 @@ def test_a_scale_that_contains_itself(project, capsys):
         (["experiment=toy/coin", "method.fail=glob(*)"], "give the values, separated by commas"),
         (["experiment=toy/", "~method=glob(*)"], "give the values, separated by commas"),
         (["experiment=toy/coin", "~method.bias=1,2"], "give the values, separated by commas"),
-        (["experiment=toy/coin", "seed=0,-1"], "seed=-1: give a whole number"),
+        (["experiment=toy/coin", "seed=0,-1"], "a sweep takes seeds=3 or seeds=[0,2], not seed="),
         (["experiment=toy/coin", 'method.fail=a,"b\x01"'], "control characters"),
     ],
 )
