@@ -151,7 +151,7 @@ class Lookup(Target):
 
 @pytest.mark.parametrize(
     ("target", "words"),
-    [(Differences, "another one of uint8 states"), (Lookup, "fails on uint8 states")],
+    [(Differences, "gives other numbers for uint8 states"), (Lookup, "fails on uint8 states")],
 )
 def test_energies_that_bytes_change_are_refused(target, words):
     with pytest.raises(UserError, match=f"{target.__name__}.log_prob .*{words}.*x = x.long"):

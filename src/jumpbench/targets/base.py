@@ -141,11 +141,11 @@ def _check_of_bytes(target: DiscreteTarget, x: Tensor, log_prob: Tensor) -> None
         raise UserError(
             f"{name}.log_prob fails on uint8 states, which chains have ({cause}): {fix}"
         ) from None
-    # An energy that is another one at every call has another fault.
+    # An energy that differs from call to call has another fault.
     if _alike(target.log_prob(x), log_prob) and not _alike(of_bytes, log_prob):
         raise UserError(
-            f"{name}.log_prob is another one of uint8 states, which chains have: differences leave "
-            f"the bytes; {fix}"
+            f"{name}.log_prob gives other numbers for uint8 states, which chains have: differences "
+            f"leave the bytes; {fix}"
         )
 
 
@@ -160,7 +160,7 @@ def check_target(target: DiscreteTarget, x: Tensor) -> None:
 
     Raises:
         UserError: ``log_prob`` or ``neighbor_log_ratios`` has the wrong shape or type, or is NaN or
-            infinite where it must not be; or ``log_prob`` is another one of states in bytes.
+            infinite where it must not be; or ``log_prob`` gives other numbers for bytes.
     """
     check_states(target, x)
     name = type(target).__name__
