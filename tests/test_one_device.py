@@ -96,7 +96,7 @@ WAITS_FOR = {
     "samplers/clusters/labels.py: labels_by_propagation": "until no label moves, once a sweep",
     "samplers/draws.py: narrow": "after the last step",
     "samplers/returned.py: foreign_symbol": "after the last step, once a batch of samples",
-    "targets/base.py: _alike": "before the first step",
+    "targets/base.py: alike": "before the first step",
     "targets/base.py: check_states": "before the first step",
     "targets/base.py: check_target": "before the first step",
     "targets/consistency.py: check_consistency": "before the first step",

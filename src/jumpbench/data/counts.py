@@ -136,7 +136,8 @@ class SampleBatches(LightningDataModule):
 
     Batch i is ``{"count": B, "counts": (B * held_out, ...)}``: the samples of the whole run are as
     good a grid over the held-out part as over the samples, so one stage draws and judges both.
-    Once all held-out counts have been given, batches have none; none has them for a part only.
+    Once all held-out counts have been given, batches have none; a batch has them
+    for all of its samples or for none.
 
     Args:
         source: the data; each of its held-out counts is given once at most.

@@ -142,14 +142,15 @@ def _check_of_bytes(target: DiscreteTarget, x: Tensor, log_prob: Tensor) -> None
             f"{name}.log_prob fails on uint8 states, which chains have ({cause}): {fix}"
         ) from None
     # An energy that differs from call to call has another fault.
-    if _alike(target.log_prob(x), log_prob) and not _alike(of_bytes, log_prob):
+    if alike(target.log_prob(x), log_prob) and not alike(of_bytes, log_prob):
         raise UserError(
             f"{name}.log_prob gives other numbers for uint8 states, which chains have: differences "
             f"leave the bytes; {fix}"
         )
 
 
-def _alike(a: Tensor, b: Tensor) -> bool:
+def alike(a: Tensor, b: Tensor) -> bool:
+    """Whether two evaluations of an energy are one: the same shape, and numbers to 0.1 %."""
     return a.shape == b.shape and torch.allclose(a.double(), b.double(), rtol=1e-3, atol=1e-3)
 
 

@@ -220,8 +220,8 @@ class ScorePrior(Prior):
         score = score if score.dtype == torch.float64 else score.float()
         require(
             (score >= 0) & (score < torch.inf),
-            f"the {self.output} at t = {t:.4g} has NaN, infinite or negative entries: ratios are "
-            "wanted, not their logarithms",
+            f"the {self.output} at t = {t:.4g} has NaN, infinite or negative entries: give it, "
+            "not its logarithm",
         )
         return score
 

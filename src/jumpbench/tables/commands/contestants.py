@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from jumpbench.errors import UserError, innermost, printable
 from jumpbench.seeding import make_generator
@@ -21,7 +20,7 @@ from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.scalefiles import expanded
 from jumpbench.tables.planning.signatures import takes
-from jumpbench.targets.base import check_target, random_states
+from jumpbench.targets.base import alike, check_target, random_states
 from jumpbench.targets.consistency import check_consistency
 
 GENERAL, LATTICE = "leaderboard/coupled", "leaderboard/ising"
@@ -96,17 +95,15 @@ def own_target(typed: Sequence[str]) -> Any:
         ) from None
     wrong = {
         "changes the states that it is given": not torch.equal(x, before),
-        "gives two numbers for one state: it must depend on the state alone": _differ(first, again),
-        "of a state depends on the others of its batch": _differ(first[:5], few),
+        "gives two numbers for one state: it must depend on the state alone": not alike(
+            first, again
+        ),
+        "of a state depends on the others of its batch": not alike(first[:5], few),
     }
     for words in (words for words, is_so in wrong.items() if is_so):
         raise UserError(f"{name}.log_prob {words}")
     check_consistency(target, x)
     return target
-
-
-def _differ(a: Tensor, b: Tensor) -> bool:
-    return not torch.allclose(a.double(), b.double(), rtol=1e-3, atol=1e-3)
 
 
 def defined(
