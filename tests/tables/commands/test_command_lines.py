@@ -229,6 +229,7 @@ def test_options_of_a_launcher_are_checked(project, capsys):
         ("wiat=true",): "did you mean 'wait'?",
         ("wait=perhaps",): "launcher.wait=perhaps: give true or false",
         ("minutes=1.5",): "launcher.minutes=1.5: give a whole number",
+        ("share=[",): "launcher.share=[: give a number",
         ("extra=x",): "give launcher.extra.NAME=VALUE",
     }.items():
         with pytest.raises(UserError, match=re.escape(line)):

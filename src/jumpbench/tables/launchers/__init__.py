@@ -1,5 +1,6 @@
 """Where runs are made: one interface, one implementation per place."""
 
+import contextlib
 import dataclasses
 import importlib
 import importlib.util
@@ -96,12 +97,10 @@ def _value(name: str, text: str, kind: Any) -> Any:
     allowed = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
     if str in allowed:
         return text
-    try:
+    with contextlib.suppress(yaml.YAMLError):
         value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        value = None
-    if type(value) in allowed or (float in allowed and type(value) is int):
-        return value
+        if type(value) in allowed or (float in allowed and type(value) is int):
+            return value
     words = {bool: "true or false", int: "a whole number", float: "a number"}
     raise UserError(f"{name}={text[:40]}: give {next(words[k] for k in allowed if k in words)}")
 
