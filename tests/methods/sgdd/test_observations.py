@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from jumpbench.errors import UserError
 from jumpbench.methods.sgdd import (
     DPS,
     SMC,
@@ -18,6 +19,8 @@ from jumpbench.methods.sgdd import (
     mismatches,
     squared,
 )
+from jumpbench.methods.sgdd.problems.grid import NormReading
+from jumpbench.methods.sgdd.problems.infill import InfillProblem
 from jumpbench.processes.uniform import UniformProcess
 
 LAW = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64)
@@ -172,3 +175,21 @@ def test_misfits_keep_their_digits_at_small_noise():
     assert float(far.log_likelihood(x)[0]) == -2000 * 4 / 1e-4
     difference = float(values.log_likelihood(x).diff())
     assert difference == pytest.approx(-4 * 1e-6 / 1e-4, rel=0.5)
+
+
+@pytest.mark.parametrize("sigma", [0, -1e-4, float("nan")])
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda sigma: InfillProblem(torch.tensor([True, False]), 3, sigma), UserError),
+        (lambda sigma: NormReading(2, sigma=sigma), UserError),
+        (
+            lambda sigma: SiteLikelihood.infill(torch.tensor([1]), torch.tensor([True]), 3, sigma),
+            ValueError,
+        ),
+    ],
+)
+def test_a_noise_scale_that_is_not_positive_is_refused(make, error, sigma):
+    """A negative one would reward what contradicts the measurement."""
+    with pytest.raises(error, match="a likelihood needs sigma > 0"):
+        make(sigma)

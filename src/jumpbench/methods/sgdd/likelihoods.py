@@ -188,7 +188,12 @@ class SiteLikelihood(Likelihood):
         """-(number of observed sites that differ) / sigma.
 
         ``observed`` is (D,) or (B, D) and ``mask``, True at observed sites, broadcasts to it.
+
+        Raises:
+            ValueError: ``sigma`` is not positive.
         """
+        if not sigma > 0:
+            raise ValueError(f"sigma is {sigma}; a likelihood needs sigma > 0")
         differs = observed[..., None] != torch.arange(n_states, device=observed.device)
         return cls(-(differs & mask[..., None]).double() / sigma)
 

@@ -165,6 +165,14 @@ class Stepper:
             x = sample_categorical(law, generator)
         return x
 
+    def several(self, x: Tensor, count: int, generator: torch.Generator) -> Tensor:
+        """``count`` independent moves (..., count, D) of each state, one step without a denoising
+        draw: from one score evaluation a state, however many they are.
+        """
+        t, s = self.times
+        law = self.prior.step_probabilities(x, t, s)[..., None, :, :]
+        return sample_categorical(law.expand(*x.shape[:-1], count, -1, -1), generator)
+
 
 class ScorePrior(Prior):
     """A prior given by any function ``score(x, t)`` (ratios, not their logarithms).

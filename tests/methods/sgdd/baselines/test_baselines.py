@@ -8,8 +8,10 @@ import torch
 from jumpbench.errors import UserError
 from jumpbench.methods.sgdd.baselines.common import sampling_times
 from jumpbench.methods.sgdd.baselines.dps import DPS, ExactDPS
+from jumpbench.methods.sgdd.baselines.guidance import CG
 from jumpbench.methods.sgdd.baselines.smc import SMC
 from jumpbench.methods.sgdd.baselines.svdd import SVDD
+from jumpbench.methods.sgdd.baselines.unconditional import Unconditional
 from jumpbench.methods.sgdd.likelihoods import Reward, SiteLikelihood
 from jumpbench.methods.sgdd.prior import CLEAN, ScorePrior, clean_grid
 from jumpbench.methods.sgdd.product_prior import ProductPrior
@@ -235,9 +237,22 @@ def test_the_exact_tilt_needs_a_likelihood_of_sites(generator):
     [
         (lambda: SMC(0, 4, 1, 1), "particles"), (lambda: SMC(2, 0, 1, 1), "n_steps"),
         (lambda: SMC(2, 4, 1, 0), "n_draws"), (lambda: SVDD(0, 4, 1, 1), "candidates"),
-        (lambda: DPS(0, 1), "n_steps"),
+        (lambda: DPS(0, 1), "n_steps"), (lambda: ExactDPS(0), "n_steps"),
+        (lambda: CG(0), "n_steps"), (lambda: Unconditional(0), "n_steps"),
     ],
 )  # fmt: skip
 def test_empty_searches_are_refused(make, name):
     with pytest.raises(UserError, match=f"{name} must be at least 1, not 0"):
         make()
+
+
+@pytest.mark.parametrize("sampler", [SMC(2, 4, -1, 1), SVDD(2, 4, -1, 1), DPS(4, -1)])
+def test_fewer_than_no_steps_of_a_clean_draw_are_refused(sampler, generator):
+    """They would take a noisy state for a clean one."""
+    with pytest.raises(UserError, match="x0_steps=-1: give 0 or more"):
+        sampler(generic(), Reward(agree), generator, 3)
+
+
+def test_a_negative_temperature_is_refused():
+    with pytest.raises(UserError, match="temperature=-1: give 0 or more"):
+        SMC(2, 4, 1, 1, temperature=-1)

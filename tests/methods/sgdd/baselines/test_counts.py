@@ -6,6 +6,7 @@ import torch
 from jumpbench.methods.sgdd import DPS, SMC, SVDD, MetropolisStep, Reward, ScorePrior, SplitGibbs
 from jumpbench.methods.sgdd.interface import COUNTED, SEQUENTIAL
 from jumpbench.processes.uniform import UniformProcess
+from jumpbench.samplers.cost import Meter, metered
 
 LENGTH = 6
 COUNTS = [
@@ -23,7 +24,23 @@ COUNTS = [
 
 @pytest.mark.parametrize(("sampler", "total", "sequential"), COUNTS)
 def test_counts(sampler, total, sequential, generator):
-    prior = ScorePrior(lambda x, t: torch.ones(*x.shape, 2), UniformProcess(2), LENGTH)
+    meter = Meter()
+    score = metered(lambda x, t: torch.ones(*x.shape, 2), meter, "network")
+    prior = ScorePrior(score, UniformProcess(2), LENGTH)
     draws = sampler(prior, Reward(lambda x: x.sum(-1).double()), generator, 3)
     assert draws.extras[COUNTED].tolist() == [total] * 3
     assert draws.extras[SEQUENTIAL].tolist() == [sequential] * 3
+    assert meter.network == 3 * draws.cost.network_evaluations  # what the network really saw
+
+
+def test_candidates_of_one_parent_are_independent_draws_of_its_move():
+    """From one score a parent the same draws as from one a candidate."""
+
+    def score(x, t):
+        return 0.5 + (x[..., None] == torch.arange(3)).float() + torch.arange(3) / 4
+
+    prior = ScorePrior(score, UniformProcess(3), LENGTH)
+    x = torch.randint(3, (5, LENGTH), generator=torch.Generator().manual_seed(1))
+    (move,) = prior.reverse_steps([0.8, 0.7])
+    apart = move(x[:, None].expand(-1, 4, -1), torch.Generator().manual_seed(0))
+    assert torch.equal(move.several(x, 4, torch.Generator().manual_seed(0)), apart)

@@ -62,7 +62,12 @@ def clean_estimates(
 ) -> Sequence[Transition]:
     """How a baseline guesses x_0 at each of ``times``: ``x0_steps`` reverse steps and a denoising
     draw, 0 for that draw alone, None for :class:`MostProbable`.
+
+    Raises:
+        UserError: fewer than no steps.
     """
+    if x0_steps is not None and x0_steps < 0:
+        raise UserError(f"x0_steps={x0_steps}: give 0 or more, or null for the most probable state")
     if x0_steps is None:
         return [MostProbable(prior, t) for t in times]
     return prior.denoisers(times, x0_steps) if times else []

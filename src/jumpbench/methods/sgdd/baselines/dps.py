@@ -105,9 +105,13 @@ class ExactDPS:
 
     Args:
         n_steps: reverse steps.
+
+    Raises:
+        UserError: no step.
     """
 
     def __init__(self, n_steps: int) -> None:
+        at_least_one(n_steps=n_steps)
         self.n_steps = n_steps
 
     def __call__(

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from jumpbench.methods.sgdd.baselines.common import in_chunks, sampling_times
+from jumpbench.methods.sgdd.baselines.common import at_least_one, in_chunks, sampling_times
 from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
@@ -52,9 +52,13 @@ class CG:
         n_steps: reverse steps.
         scale: of the tilt; the likelihood of a reward is beta r, so that its tilt is scale * beta.
         chunk: chains that run side by side, None for all (see :func:`in_chunks`).
+
+    Raises:
+        UserError: no step.
     """
 
     def __init__(self, n_steps: int, scale: float = 1.0, chunk: int | None = None) -> None:
+        at_least_one(n_steps=n_steps)
         self.n_steps, self.scale, self.chunk = n_steps, scale, chunk
 
     def __call__(

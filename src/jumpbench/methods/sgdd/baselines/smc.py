@@ -61,7 +61,7 @@ class SMC:
             are one run.
 
     Raises:
-        UserError: a number below one.
+        UserError: a number below one, a negative temperature.
     """
 
     extra_calls = 0
@@ -78,6 +78,8 @@ class SMC:
         pooled: bool = False,
     ) -> None:
         at_least_one(particles=particles, n_steps=n_steps, n_draws=n_draws)
+        if not temperature >= 0:
+            raise UserError(f"temperature={temperature}: give 0 or more")
         self.particles, self.n_steps, self.x0_steps = particles, n_steps, x0_steps
         self.n_draws, self.temperature, self.chunk = n_draws, temperature, chunk
         self.pooled = pooled

@@ -13,9 +13,16 @@ from jumpbench.methods.sgdd.baselines.common import (
 from jumpbench.methods.sgdd.baselines.site_values import mean_values
 from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
-from jumpbench.methods.sgdd.prior import CLEAN, Prior
+from jumpbench.methods.sgdd.prior import CLEAN, Prior, Stepper, Transition
 from jumpbench.samplers.draws import Draws
 from jumpbench.samplers.progress import reported
+
+
+def several(move: Transition, x: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Independent draws (B, count, D) of a reverse step of states (B, D)."""
+    if isinstance(move, Stepper):  # its network sees each state once
+        return move.several(x, count, generator)
+    return move(x[:, None].expand(-1, count, -1), generator)
 
 
 class SVDD:
@@ -63,7 +70,7 @@ class SVDD:
             x = prior.noise(len(chains), generator)
             rows = torch.arange(len(x), device=x.device)
             for move, value in reported(zip(moves, values, strict=True), self.n_steps):
-                candidates = move(x[:, None].expand(-1, self.candidates, -1), generator)
+                candidates = several(move, x, self.candidates, generator)
                 # Candidates are exchangeable: the first of equally good ones is a random one.
                 x = candidates[rows, value(candidates, chains, generator).argmax(1)]
             return last(x, generator).long()

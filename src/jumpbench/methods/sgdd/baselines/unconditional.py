@@ -2,7 +2,7 @@
 
 import torch
 
-from jumpbench.methods.sgdd.baselines.common import sampling_times
+from jumpbench.methods.sgdd.baselines.common import at_least_one, sampling_times
 from jumpbench.methods.sgdd.interface import drawn
 from jumpbench.methods.sgdd.likelihoods import Likelihood
 from jumpbench.methods.sgdd.prior import CLEAN, Prior
@@ -11,9 +11,14 @@ from jumpbench.samplers.draws import Draws
 
 
 class Unconditional:
-    """``n_steps`` reverse steps from noise and a denoising draw; the likelihood has no say."""
+    """``n_steps`` reverse steps from noise and a denoising draw; the likelihood has no say.
+
+    Raises:
+        UserError: no step.
+    """
 
     def __init__(self, n_steps: int) -> None:
+        at_least_one(n_steps=n_steps)
         self.n_steps = n_steps
 
     def __call__(

@@ -35,7 +35,7 @@ class GridPosterior(ABC):
         sigma: noise scale; the likelihood's exponent is divided by sigma^2.
 
     Raises:
-        UserError: fewer than two sites (the metrics look at the first two).
+        UserError: fewer than two sites (the metrics look at the first two); sigma not positive.
     """
 
     def __init__(
@@ -48,6 +48,8 @@ class GridPosterior(ABC):
     ) -> None:
         if length < 2:
             raise UserError(f"length is {length}; the synthetic posterior needs length >= 2")
+        if not sigma > 0:
+            raise UserError(f"sigma is {sigma}; a likelihood needs sigma > 0")
         self.length, self.n_states = length, n_states
         self.observed, self.sigma = observed, sigma
         self.law = gaussian_grid(n_states, width)

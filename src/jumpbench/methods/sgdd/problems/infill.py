@@ -43,9 +43,14 @@ class InfillProblem:
         observed: mask (D,), True where observed.
         n_states: N.
         sigma: noise scale; 1e-4 is 10,000 nats per wrong position (paper's code).
+
+    Raises:
+        UserError: sigma not positive.
     """
 
     def __init__(self, observed: Tensor, n_states: int, sigma: float = 1e-4) -> None:
+        if not sigma > 0:
+            raise UserError(f"sigma is {sigma}; a likelihood needs sigma > 0")
         self.observed, self.n_states, self.sigma = observed, n_states, sigma
         self.length = len(observed)
 
