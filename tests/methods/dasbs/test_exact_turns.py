@@ -190,3 +190,10 @@ def test_the_method_prints_what_the_turns_say():
         assert method.results["restoring_factor"] == pytest.approx(turns.restoring_factor()[0])
     with pytest.raises(UserError, match="at least 2 spins"):
         TurnFactors(1, 0.3, ModifiedLogLinear(), 4)
+
+
+@pytest.mark.parametrize(("n_steps", "factor"), [(50, 1.021), (100, 0.892)])
+def test_the_time_steps_decide_whether_the_leaderboards_magnet_gathers(n_steps, factor):
+    """Stage 1 at beta 0.4407, in mean field: a tilt grows with 50 steps and dies out with 100."""
+    turns = exact_turns(36, 4 * 0.4407, n_steps=n_steps, corrected=False)
+    assert turns.restoring_factor()[0] == pytest.approx(factor, abs=1e-3)

@@ -210,6 +210,10 @@ class TestRefusals:
         self.refuse("start from the uniform source", memoryless=True, source=ConstantSource)
         self.refuse("infinite noise", ValueError, memoryless=True, start=0.0)
         self.refuse("n_steps >= 1", ValueError, n_steps=0)
+        self.refuse("a start above 0 is for memoryless schedules", start=0.3)
+        for latest in (0.0, -1.0, 1.5):
+            with pytest.raises(UserError, match=f"latest={latest}: times of the matching"):
+                DenoisingMatching(latest)
 
     def test_bad_targets_and_rates(self):
         with pytest.raises(UserError, match="size >= 3"):

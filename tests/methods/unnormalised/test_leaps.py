@@ -251,6 +251,9 @@ def test_warm_start_takes_the_weights_and_only_at_the_start(tmp_path):
 def test_errors_are_one_line(tmp_path):
     with pytest.raises(UserError, match="must be >= 1"):
         small(Ring(), LocallyEquivariantPerceptron, n_steps=0)
+    for moves in ("n_metropolis", "n_metropolis_test"):
+        with pytest.raises(UserError, match="must be >= 0"):
+            small(Ring(), LocallyEquivariantPerceptron, **{moves: -3})
     missing = small(Ring(), LocallyEquivariantPerceptron, warm_start=str(tmp_path / "nowhere"))
     with pytest.raises(UserError, match="is missing"):
         quiet_trainer(1, tmp_path).fit(missing, Numbers())

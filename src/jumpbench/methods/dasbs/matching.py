@@ -13,6 +13,7 @@ from typing import ClassVar, Protocol
 import torch
 from torch import Tensor
 
+from jumpbench.errors import UserError
 from jumpbench.methods.dasbs.bridge import Pairs, Reference
 from jumpbench.processes.base import is_symbol
 
@@ -105,11 +106,18 @@ class DenoisingMatching:
     """Targets made of ratios of the reference kernel over [t, 1], with t ~ U(0, latest).
 
     Their variance explodes as t -> 1, hence the cap (0.99 in the released code).
+
+    Raises:
+        UserError: ``latest`` outside (0, 1].
     """
 
     latest: float = 0.99
     needs_cover: ClassVar[bool] = False
     sees_target: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.latest <= 1:
+            raise UserError(f"latest={self.latest}: times of the matching lie in (0, 1]")
 
     def controller(self, pairs, n_times, end_ratios, reference, generator):
         t = _times(pairs, n_times, self.latest, generator)

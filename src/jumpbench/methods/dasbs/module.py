@@ -94,8 +94,8 @@ class DASBS(TargetSampler):
         if corrector is not None:
             self.corrector = self.build(corrector, "corrector", **self.sizes)
             self.matchers["corrector"] = self.corrector
-        check_settings(self)
         self.start = start
+        check_settings(self)
         corrected = None if self.memoryless else self.corrector.network
         self.guide = Guide(corrected) if guided else None
         self.grid = Grid.uniform(schedule, n_steps, start)
@@ -219,7 +219,8 @@ class DASBS(TargetSampler):
     def corrects(self, stage: int) -> bool:
         """Whether a stage has a corrector: stage 1 takes the constant 1, or one that was loaded.
 
-        After a warm start the loaded one is right, as the released code recommends.
+        The released code recommends a loaded one. It is right if its run had this source and
+        schedule; after others it is hardly better than the constant.
         """
         return not self.memoryless and (stage > 1 or self.warm_start is not None)
 

@@ -24,6 +24,11 @@ def check_settings(method: Any) -> None:
             f"start with weight exp(-G(0,1)) = {memory:.3g}; use schedule.alpha <= 0.01, or a "
             "corrector"
         )
+    if method.start and not memoryless:
+        raise UserError(
+            f"start={method.start}: with a corrector paths begin at 0, where the source is; a "
+            "start above 0 is for memoryless schedules"
+        )
     if memoryless and not source.covers_space:
         raise UserError(
             "a memoryless reference forgets the source within the first instants, so paths must "

@@ -92,6 +92,8 @@ class LEAPS(NetworkSampler):
             raise UserError(
                 "n_steps, n_chains, batch_size, stored_rollouts and refresh_every must be >= 1"
             )
+        if min(n_metropolis, n_metropolis_test) < 0:
+            raise UserError("n_metropolis and n_metropolis_test must be >= 0")
         self.network = self.build(network, "network", **self.sizes)
         self.free_energy = self.build(free_energy, "free_energy")
         self.n_steps = n_steps
