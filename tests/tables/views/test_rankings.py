@@ -9,6 +9,7 @@ from PIL import Image
 
 from jumpbench.tables.commands import rankpages, report_page
 from jumpbench.tables.judging.cells import Cell
+from jumpbench.tables.judging.ranks import ranking
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.views.rankings import in_markdown, lines, matrices, picture
 from jumpbench.tables.views.view import View
@@ -55,9 +56,8 @@ def test_the_longest_budget_that_most_samplers_have_counts(views):
     assert "sets, 16 nodes, 80 s" in own.ranking.ranks
     assert list(own.ranking.mean) == ROWS and [*own.ranking.mean.values()] == [*range(1, 9)]
     assert own.ranking.p < 1e-10 and not own.few_seeds
-    assert (
-        "12 problems" in own.words and "from Parallel tempering, the best, not: Gibbs" in own.words
-    )
+    assert "12 problems" in own.words and "among themselves" not in own.words
+    assert "do not differ from the best, Parallel tempering: Gibbs" in own.words
     # Both samplers of the posterior: 0.1 is below what exact draws score, 0.2.
     assert posterior.ranking.ranks["posterior, Gaussian"] == {"SGDD": 1, "DPS": 2}
     assert posterior.few_seeds and "some of one seed" in posterior.words
@@ -95,7 +95,17 @@ def test_a_sampler_that_diverged_is_the_last_and_one_that_was_not_made_has_no_ra
         cells[at + 1] = dataclasses.replace(cells[at + 1], status=status, note=note, n_seeds=1)
     (one,) = matrices([View(table, "medium", cells)])
     assert one.ranking.ranks["sets, 16 nodes, 80 s"] == {"Gibbs": 1, "DASBS": 2.5, "LEAPS": 2.5}
-    assert "of which a run failed is the last there" in one.words and not one.few_seeds
+    assert "with a failed run is the last of its problem" in one.words and not one.few_seeds
+
+
+def test_the_mean_says_of_how_many_samplers_it_is(views):
+    """A sampler that lacks a problem moves the ranks of the others there, not their means."""
+    (own, _) = matrices(views)
+    of_one = {"first": {"Wolff": 0.1, "Gibbs": 0.2, "SMC": 0.3, "AIS": 0.4}}
+    rest = {name: {"Gibbs": 0.2, "SMC": 0.3, "AIS": 0.4} for name in ("second", "third", "fourth")}
+    some = dataclasses.replace(own, ranking=ranking(of_one | rest))
+    assert lines(some.ranking)[-1] == ["mean rank of 3", "1.0", "2.0", "3.0", ""]
+    assert "The 3 samplers that all problems have are ranked among themselves" in some.words
 
 
 def test_modes_are_ranked_beside_energies_where_a_break_even_counts_them():

@@ -32,6 +32,11 @@ class Ranking:
         return [*self.mean, *(name for name in every if name not in self.mean)]
 
     @property
+    def are_some_without_mean(self) -> bool:
+        """Whether a sampler lacks a problem: then ranks of a problem are not those of its block."""
+        return len(self.samplers) > len(self.mean) > 0
+
+    @property
     def alike(self) -> list[tuple[str, ...]]:
         """Largest sets of neighbours in mean rank that cannot be told apart."""
         names = list(self.mean)

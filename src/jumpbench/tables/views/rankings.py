@@ -36,21 +36,28 @@ class Matrix:
         text = f"Ranks by {self.title}"
         text += " at the longest budget that most samplers have" * self.timed
         text += f", {n} problems" + ", some of one seed" * self.few_seeds + ". "
-        text += "A sampler of which a run failed is the last there. " * self.failed
+        text += "A sampler with a failed run is the last of its problem. " * self.failed
         if self.floors > LIKE_FLOORS:
             text += "Rows have unequal numbers of samples: exact draws of the fewest would score "
             text += f"up to {self.floors:.0f} times what those of the most do. "
         if of.p is None:
             return text + "Too few problems and samplers, or too many ties, for a test."
+        if of.are_some_without_mean:
+            text += (
+                f"The {len(of.mean)} samplers that all problems have are ranked among themselves "
+            )
+            text += "for the mean. "
         text += f"Friedman's test of the {len(of.mean)} samplers with all of them: chi2 = "
         text += f"{of.chi2:.1f}, p = {of.p:.2g}. "
         if math.isinf(of.critical):
             return text + "No two mean ranks can be told apart."
         best, *others = of.mean
         alike = [name for name in others if of.mean[name] - of.mean[best] <= of.critical]
-        text += f"Mean ranks that differ by more than {of.critical:.2f} are told apart (Holm, all "
-        text += f"pairs, 0.05); from {best}, the best, not: {', '.join(alike) or 'none'}."
-        return text
+        text += f"Two samplers differ where their mean ranks are more than {of.critical:.2f} apart "
+        text += "(Holm over all pairs, level 0.05). "
+        if not alike:
+            return text + f"All others differ from the best, {best}."
+        return text + f"These do not differ from the best, {best}: {', '.join(alike)}."
 
 
 def matrices(views: Iterable[View]) -> list[Matrix]:
@@ -131,7 +138,8 @@ def lines(of: Ranking) -> list[list[str]]:
     text = [["problem", *names]]
     for problem, ranks in of.ranks.items():
         text.append([problem, *(f"{ranks[n]:g}" if n in ranks else "" for n in names)])
-    return [*text, ["mean rank", *(f"{of.mean[n]:.1f}" if n in of.mean else "" for n in names)]]
+    said = f"mean rank of {len(of.mean)}" if of.are_some_without_mean else "mean rank"
+    return [*text, [said, *(f"{of.mean[n]:.1f}" if n in of.mean else "" for n in names)]]
 
 
 def in_markdown(found: Iterable[Matrix]) -> str:
