@@ -32,9 +32,7 @@ def table(call: Call) -> int:
 
 
 def run(call: Call) -> int:
-    scales = [o for o in call.overrides if o.startswith("scale=") and "/" not in o]
-    if scales:  # scale=PAPER/METHOD/SCALE is one of conf/scale
-        raise UserError(f"a run has no scale; use jumpbench table SLUG/TABLE {scales[0]}")
+    _refuse_scales_of_tables(call)
     if "experiment" not in call.keys:
         raise UserError("which run? give experiment=SLUG/NAME and any key=value")
     from jumpbench.tables.commands.single import make_runs
@@ -47,7 +45,24 @@ def run(call: Call) -> int:
     return 0 if done else 1
 
 
+def _refuse_scales_of_tables(call: Call) -> None:
+    """A run takes scale=PAPER/METHOD/SCALE, one of conf/scale; a table has a scale of its own."""
+    for override in call.overrides:
+        key, _, name = override.partition("=")
+        if key == "scale" and "/" not in name:
+            from jumpbench.tables.planning.scalefiles import scales_of
+
+            paper = call.keys.get("experiment", "").partition("/")[0]
+            there = [s for s in scales_of(paper) if s.endswith(f"/{name}")] or scales_of(paper)
+            known = f", here {', '.join(there)}" if there else ""
+            raise UserError(
+                f"{override} is for tables (jumpbench table SLUG/TABLE {override}); a run takes "
+                f"scale=PAPER/METHOD/SCALE{known}"
+            )
+
+
 def sweep(call: Call) -> int:
+    _refuse_scales_of_tables(call)
     if "experiment" not in call.keys:
         raise UserError("which runs? give experiment=SLUG/NAME and key=value,value")
     from jumpbench.tables.commands.sweep import sweep

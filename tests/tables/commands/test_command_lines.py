@@ -240,6 +240,16 @@ def test_options_of_a_launcher_are_checked(project, capsys):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_a_scale_of_tables_names_those_that_a_run_takes(capsys, command):
+    assert main([command, "experiment=dasbs/ising", "method.n_steps=2,3", "scale=smoke"]) == 2
+    told = capsys.readouterr().err
+    assert "scale=smoke is for tables (jumpbench table SLUG/TABLE scale=smoke)" in told
+    assert "dasbs/sampler/smoke" in told and "dasbs/sampler/small" not in told
+    assert main([command, "experiment=dasbs/ising", "scale=tiny"]) == 2
+    assert "dasbs/sampler/small" in capsys.readouterr().err
+
+
 @dataclasses.dataclass
 class _Place:
     minutes: int = 10

@@ -61,7 +61,7 @@ class Stated(str):
         """What to say where an experiment has no place for it: its own scale of that name, or
         what is wrong."""
         own = f"{experiment}/{self.scale.rpartition('/')[2]}"
-        if own in _known(experiment.partition("/")[0]) and self.scale != _PREFIX + own:
+        if own in scales_of(experiment.partition("/")[0]) and self.scale != _PREFIX + own:
             why = f"it does not fit ({self}); did you mean '{_PREFIX}{own}'?"
         else:
             why = str(error).removeprefix(f"experiment {experiment}: ")
@@ -89,14 +89,14 @@ def scale_file(override: str) -> tuple[Path, tuple[str, str]] | None:
     if not scale and of_method:
         known = ", ".join(of_method)
         raise UserError(f"which scale of {wanted}? scale={wanted}/SCALE with one of {known}")
-    raise no_such("scale", wanted, _known(paper))
+    raise no_such("scale", wanted, scales_of(paper))
 
 
 def _files() -> dict[str, Path]:
     return {f.stem: f for root in reversed(conf_dirs()) for f in (root / "scale").glob("*.yaml")}
 
 
-def _known(paper: str) -> list[str]:
+def scales_of(paper: str) -> list[str]:
     """PAPER/METHOD/SCALE of each scale of a paper."""
     path = _files().get(paper)
     scales = _scales(path, path.stat().st_mtime_ns) if path else ()
