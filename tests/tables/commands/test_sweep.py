@@ -107,6 +107,7 @@ def test_several_seeds_of_one_run(project, capsys):
     )
     mean, spread = sum(values) / 2, abs(values[0] - values[1]) / 2**0.5
     assert all(f"{number:.4f}" in line for number in (mean, spread, values[0]))
+    assert shown.index("mean ") < shown.index("run/seconds") < shown.index("of the whole run")
     assert f'jumpbench.load_run("{plan_run("toy/coin", [], 0).id}")' in shown
     assert main(["run", "experiment=toy/coin", "seeds=x"]) == 2
     assert main(["run", "experiment=toy/coin", "seed=7"]) == 0  # alone it is the run's

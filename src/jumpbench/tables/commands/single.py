@@ -22,6 +22,11 @@ from jumpbench.tables.runs.store import read_metrics
 from jumpbench.tables.views.console import console, words
 from jumpbench.tables.views.layout import number
 
+_LEGEND = (
+    "run/...: of the whole run, training and runs that it needed (trained) included; evaluations "
+    "and steps without run/: of one sample; ..._floor: what exact draws score"
+)
+
 
 def make_runs(
     experiment: str,
@@ -87,13 +92,16 @@ def _print(results: Sequence[tuple[Run, dict[str, Any]]]) -> None:
     heads = ["mean", "std", *(f"seed {run.seed}" for run, _ in results)] if several else ["value"]
     for head in heads:
         table.add_column(head, justify="right")
-    for name in dict.fromkeys(name for _, metrics in results for name in metrics):
+    names = dict.fromkeys(name for _, metrics in results for name in metrics)
+    for name in sorted(names, key=_is_of_the_run):
         values = [metrics.get(name) for _, metrics in results]
         summary = _summary(values) if several else []
         table.add_row(*(words(out, text) for text in [name, *summary, *map(_value, values)]))
     for run, _ in results:
         out.print(words(out, run.id, "bold"), soft_wrap=True)
     out.print(table)
+    if any(map(_is_of_the_run, names)):
+        out.print(words(out, _LEGEND, "dim"), soft_wrap=True)
     for run, _ in results:
         out.print(words(out, f"written: {run.folder}"), soft_wrap=True)
     back = f'import jumpbench; run = jumpbench.load_run("{results[0][0].id}")'
@@ -113,3 +121,7 @@ def _value(value: Any) -> str:
     if value is None or isinstance(value, bool) or not isinstance(value, int | float):
         return "" if value is None else str(value)
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else number(value, 4)
+
+
+def _is_of_the_run(name: str) -> bool:
+    return name.startswith("run/")
