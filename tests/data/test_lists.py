@@ -229,6 +229,8 @@ def test_epochs_visit_every_image_once():
     [
         (lambda: SortScalars(1), "nothing to order"),
         (lambda: SortScalars(3, train_batch_size=0), "train_batch_size=0"),
+        (lambda: SortScalars(3, batch_size=0), "^batch_size=0"),
+        (lambda: SortScalars(3, n_samples=0), "n_samples=0: the test needs at least one list"),
         (lambda: SortDigits(3, valid_size=5), "held_out > 0"),
         (lambda: SortDigits(3, generated=10, held_out=10).setup(), "only 10 training digits"),
         (lambda: NoisyMnistJigsaw(15), "2 to 14 pieces a side"),

@@ -3,16 +3,19 @@
 import pytest
 import torch
 
+from jumpbench.methods.symmetric_diffusers import reached_laws
 from jumpbench.processes.permutations import all_permutations, compose
 from jumpbench.processes.shuffles import tv_to_uniform
 from jumpbench.tables.language.spec import load
 
 
-@pytest.mark.parametrize(("n", "last"), [(200, 12), (19, 7), (49, 7)])
-def test_three_published_schedules_do_not_follow_the_rule(n, last):
+@pytest.mark.parametrize(
+    ("n", "last", "distance"), [(200, 12, 0.079), (19, 7, 0.075), (49, 7, 0.305)]
+)
+def test_three_published_schedules_do_not_follow_the_rule(n, last, distance):
     """T should have a distance of about .005 to uniform: sort-200 and both tours are far above (the
     first of 20 and 50 cities stays where it is)."""
-    assert float(tv_to_uniform(n, last)) > 0.07
+    assert float(tv_to_uniform(n, last)) == pytest.approx(distance, abs=5e-4)
 
 
 def test_a_swap_of_the_last_two_values_is_none_of_the_last_two_positions():
@@ -24,16 +27,34 @@ def test_a_swap_of_the_last_two_values_is_none_of_the_last_two_positions():
     assert not torch.equal(compose(swap, group), positions)
 
 
+def printed_chain(target, n):
+    """The chain of Theorem 6 with the divisor 1 - excess, otherwise as ours."""
+    group = all_permutations(n)
+    yield reached_laws._send(group, range(len(group)), 1)
+    left, pairs = 1.0, target.view(-1, 2).tolist()
+    for pair, (at_sigma, at_pi) in enumerate(pairs):
+        sigma, pi = 2 * pair, 2 * pair + 1
+        excess = 0.0 if pair == len(pairs) - 1 else left - at_sigma - at_pi
+        if excess > 0:
+            yield reached_laws._swap_last(group, pi, excess / left)
+            yield reached_laws._send(group, [sigma], pi + 2)
+        yield reached_laws._swap_last(group, pi, at_sigma / (1 - excess))
+        left = excess
+
+
 @pytest.mark.parametrize("n", [3, 4])
 def test_the_divisor_of_the_split_in_theorem_6(n):
-    """The paper's 1 - excess is the share of the pair for the first pair only."""
-    law = torch.rand(len(all_permutations(n)), generator=torch.Generator().manual_seed(n)).double()
-    shares = (law / law.sum()).view(-1, 2).sum(-1)
-    left = 1.0
-    for number, share in enumerate(shares.tolist()):
-        printed = 1 - (left - share)
-        assert (printed == pytest.approx(share)) == (number == 0)
-        left -= share
+    """The paper's 1 - excess is the share of the pair for the first pair only: with it the chain
+    ends elsewhere."""
+    size = len(all_permutations(n))
+    target = torch.rand(size, generator=torch.Generator().manual_seed(n)).double()
+    target /= target.sum()
+    law = torch.full_like(target, 1 / size)
+    for scores in printed_chain(target, n):
+        law = reached_laws.push_forward(law, scores)
+    assert (law - target).abs().max() > 0.01
+    ours = reached_laws.laws_along(target, n)[-1]
+    assert (ours - target).abs().max() < 1e-14
 
 
 def test_one_cell_has_two_values_in_print():

@@ -36,6 +36,19 @@ def test_piece_networks_take_every_size(image, pieces):
     assert piece_rows(image, pieces, 3)(lists).shape == (2, n, n)
 
 
+@pytest.mark.parametrize(
+    ("network", "shape", "wanted"),
+    [
+        (number_convolutions(), (1, 28, 84), r"\(1, 28, 112\), not \(1, 28, 84\)"),
+        (piece_convolutions(28, 2), (3, 16, 16), r"\(1, 14, 14\), not \(3, 16, 16\)"),
+        (piece_rows(28, 3), (1, 10, 10), r"\(1, 9, 9\), not \(1, 10, 10\)"),
+    ],
+)
+def test_objects_of_another_shape_are_named(network, shape, wanted):
+    with pytest.raises(ValueError, match=f"{wanted}: give it the sizes of the data"):
+        network(torch.zeros(2, 4, *shape))
+
+
 def transformer(scope):
     torch.manual_seed(0)
     encoder = PerObject(torch.nn.Linear(1, 16))

@@ -39,6 +39,9 @@ class ListData(LightningDataModule, ABC):
         valid_size: validation lists (0: no validation loader).
         seed: of the training draws. Test and validation lists depend neither on it nor on the
             batch size: every method that asks for ``n_samples`` lists is tested on the same ones.
+
+    Raises:
+        UserError: fewer than two objects in a list, or no list in a batch or in the test.
     """
 
     def __init__(
@@ -56,6 +59,8 @@ class ListData(LightningDataModule, ABC):
         for name, value in (("train_batch_size", train_batch_size), ("batch_size", batch_size)):
             if value < 1:
                 raise UserError(f"{name}={value}: a batch needs at least one list")
+        if n_samples < 1:
+            raise UserError(f"n_samples={n_samples}: the test needs at least one list")
         self.length = length
         self.train_batch_size = train_batch_size
         self.n_samples = n_samples

@@ -33,7 +33,7 @@ class NumberEncoder(nn.Module):
         self.head = _head(flat, hidden, dim)
 
     def forward(self, objects: Tensor) -> Tensor:
-        _check(objects, (1, *self.image))
+        check_objects(objects, (1, *self.image))
         features = self.convolutions(channels_last(objects.flatten(0, 1)))
         return self.head(features).unflatten(0, objects.shape[:2])
 
@@ -68,7 +68,7 @@ class DigitwiseEncoder(nn.Module):
         self.join = nn.Linear(digits * features, dim)
 
     def forward(self, objects: Tensor) -> Tensor:
-        _check(objects, (1, self.side, self.digits * self.side))
+        check_objects(objects, (1, self.side, self.digits * self.side))
         pictures = objects.unflatten(-1, (self.digits, self.side)).transpose(-2, -3)
         features = self.trunk(channels_last(pictures.reshape(-1, 1, self.side, self.side)))
         return self.join(features.view(*objects.shape[:2], -1))
@@ -92,7 +92,7 @@ class PieceEncoder(nn.Module):
         self.head = _head(flat, (flat + dim) // 2, dim)
 
     def forward(self, objects: Tensor) -> Tensor:
-        _check(objects, self.shape)
+        check_objects(objects, self.shape)
         features = self.convolutions(channels_last(objects.flatten(0, 1)))
         return self.head(features).unflatten(0, objects.shape[:2])
 
@@ -150,7 +150,12 @@ def _head(inputs: int, hidden: int | None, outputs: int) -> nn.Module:
     return nn.Sequential(nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, outputs))
 
 
-def _check(objects: Tensor, shape: tuple[int, ...]) -> None:
+def check_objects(objects: Tensor, shape: tuple[int, ...]) -> None:
+    """Refuse lists (B, n, ...) of objects of another shape than the encoder's.
+
+    Raises:
+        ValueError: the shape is another one.
+    """
     if objects.dim() != 2 + len(shape) or objects.shape[2:] != torch.Size(shape):
         raise ValueError(
             f"the encoder reads lists of objects of shape {shape}, not {tuple(objects.shape[2:])}: "

@@ -8,6 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from jumpbench.networks.object_encoders import check_objects
+
 Scope = Callable[[nn.Module, Tensor], Tensor]
 
 
@@ -78,9 +80,23 @@ class ObjectScores(nn.Module):
 
 
 class PerObject(nn.Sequential):
-    """A network of single images, applied to every object of (B, n, C, H, W)."""
+    """A network of single images, applied to every object of (B, n, C, H, W).
+
+    Args:
+        layers: in order.
+        shape: (C, H, W), if the layers read no other.
+
+    Raises:
+        ValueError: objects of another shape.
+    """
+
+    def __init__(self, *layers: nn.Module, shape: tuple[int, ...] | None = None) -> None:
+        super().__init__(*layers)
+        self.shape = shape
 
     def forward(self, objects: Tensor) -> Tensor:
+        if self.shape is not None:
+            check_objects(objects, self.shape)
         return super().forward(objects.flatten(0, 1)).unflatten(0, objects.shape[:2])
 
 
@@ -95,6 +111,7 @@ def number_convolutions(dim: int = 64, image: tuple[int, int] = (28, 112)) -> Pe
         nn.MaxPool2d(2),
         nn.Flatten(),
         nn.Linear(64 * (image[0] // 4) * (image[1] // 4), dim),
+        shape=(1, *image),
     )
 
 
@@ -105,7 +122,8 @@ def piece_convolutions(
 
     For the floor(image / pieces) pixel squares of an image cut into pieces x pieces.
     """
-    reduced = -(-(image // pieces) // 4)  # two strides of 2 with padding 1 round up
+    side = image // pieces
+    reduced = -(-side // 4)  # two strides of 2 with padding 1 round up
     return PerObject(
         nn.Conv2d(channels, 32, 3, stride=2, padding=1),
         nn.ReLU(),
@@ -113,6 +131,7 @@ def piece_convolutions(
         nn.ReLU(),
         nn.Flatten(),
         nn.Linear(filters * reduced**2, dim),
+        shape=(channels, side, side),
     )
 
 
@@ -124,10 +143,12 @@ def piece_rows(
     Conv ``kernel`` (``hidden`` channels, same padding), ReLU, pool 2 (floor), linear. Pooling and
     padding are ours; the source gives neither.
     """
+    side = image // pieces
     return PerObject(
         nn.Conv2d(channels, hidden, kernel, padding="same"),
         nn.ReLU(),
         nn.MaxPool2d(2),
         nn.Flatten(),
-        nn.Linear(hidden * (image // pieces // 2) ** 2, pieces**2),
+        nn.Linear(hidden * (side // 2) ** 2, pieces**2),
+        shape=(channels, side, side),
     )

@@ -1,9 +1,13 @@
 """Losses of the reverse steps: exact likelihood, and the latent loss that sees images only."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
+from jumpbench.errors import UserError
 from jumpbench.methods.symmetric_diffusers.distributions import PermutationDistribution
+from jumpbench.processes.shuffles import Shuffle
 
 
 class LabelLoss(nn.Module):
@@ -66,6 +70,31 @@ class LatentLoss(nn.Module):
         if self.training:
             self.baseline.mul_(self.memory).add_((1 - self.memory) * value.mean())
         return -((value - self.baseline) * log_prob).sum(0).mean()
+
+
+def check_possible(
+    law: PermutationDistribution, target: Tensor, shuffle: Shuffle, schedule: Sequence[int]
+) -> None:
+    """Say what to change where the steps ``target`` (M, n) cannot be those of ``law``.
+
+    No learning rate mends a loss that is infinite because a step has probability 0.
+
+    Raises:
+        UserError: some step has probability 0.
+    """
+    if not law.log_prob(target).isneginf().any():
+        return
+    if law.scores.isneginf().any():
+        way = "a head that pins the first object (reverse.head.pin_first) needs method.fixed=1"
+    else:
+        way = (
+            f"take every step (method.schedule=${{every_step:{schedule[-1]}}}) of the shuffle that "
+            "it undoes (method.shuffle), or reverse=symmetric_diffusers/gpl or pl"
+        )
+    raise UserError(
+        f"{type(law).__name__} gives some steps of the schedule {list(schedule)} of "
+        f"{type(shuffle).__name__} probability 0: {way}"
+    )
 
 
 def squared_distances(objects: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from jumpbench.methods.common.trained import TrainedMethod
 from jumpbench.methods.symmetric_diffusers.distributions import PermutationDistribution
 from jumpbench.methods.symmetric_diffusers.losses import (
     LabelLoss,
+    check_possible,
     squared_distances,
     transition_distances,
 )
@@ -53,7 +54,9 @@ class SymmetricDiffuser(TrainedMethod):
         evaluation: such as :class:`~jumpbench.evaluations.lists.ListEvaluation`.
 
     Raises:
-        UserError: a schedule that does not start at 0 or does not increase.
+        UserError: a schedule that does not start at 0, does not increase or has other than whole
+            numbers; no decoder; in training, ``fixed`` leaves fewer than two objects, or the
+            first step has transitions that the family cannot make.
     """
 
     network: PermutationTransformer | TourTransformer
@@ -75,8 +78,14 @@ class SymmetricDiffuser(TrainedMethod):
         seed: int = 0,
     ) -> None:
         super().__init__(network, optimizer, scheduler, evaluation, seed)
-        if list(schedule[:1]) != [0] or len(schedule) < 2 or sorted(set(schedule)) != [*schedule]:
-            raise UserError(f"schedule={list(schedule)}: give rising times from 0, as [0, 2, 7]")
+        whole = all(isinstance(time, int) for time in schedule)
+        rises = whole and sorted(set(schedule)) == [*schedule]
+        if not rises or len(schedule) < 2 or schedule[0] != 0:
+            raise UserError(
+                f"schedule={list(schedule)}: give rising times from 0, whole ones as [0, 2, 7]"
+            )
+        if not decoders:
+            raise UserError("decoders={}: give one way to draw or more, as {'greedy': Greedy()}")
         self.family = family
         self.shuffle = shuffle
         self.schedule = list(schedule)
@@ -86,12 +95,17 @@ class SymmetricDiffuser(TrainedMethod):
         self.fixed = fixed
         self._compile = compile
         self._score = self.score_states
+        self._unchecked = False  # whether the next step is the first one of a fit
 
     def configure_model(self) -> None:
         if self._compile:
             on_gpu = self.trainer.strategy.root_device.type == "cuda"
             mode = "reduce-overhead" if on_gpu else "default"
             self._score = torch.compile(self.score_states, mode=mode, fullgraph=True)
+
+    def on_train_start(self) -> None:
+        super().on_train_start()
+        self._unchecked = True
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         lists, n = batch["order"].shape
@@ -104,12 +118,17 @@ class SymmetricDiffuser(TrainedMethod):
         self.meter.count("network", places)
         scores = self._score(batch["objects"], places, moved.times)
         with torch.autocast(self.device.type, enabled=False):
+            law, target = self.family(scores), moved.target.flatten(0, 1)
             loss = self.loss(
-                self.family(scores),
-                moved.target.flatten(0, 1),
+                law,
+                target,
                 self._distances(batch, moved) if self.loss.needs_objects else None,
                 self.generator("latent") if self.loss.needs_objects else None,
             )
+        if self._unchecked:  # once a fit, because reading the loss waits for the device
+            self._unchecked = False
+            if not loss.isfinite():
+                check_possible(law, target, self.shuffle(n - self.fixed), self.schedule)
         return self.logged(loss)
 
     def score_states(self, objects: Tensor, places: Tensor, times: Tensor) -> Tensor:
@@ -119,7 +138,16 @@ class SymmetricDiffuser(TrainedMethod):
         return self.network(lists, times.flatten())
 
     def draw_transitions(self, lists: int, n: int, generator: torch.Generator) -> Transitions:
-        """Steps to undo for ``lists`` lists of n objects, the fixed front left in place."""
+        """Steps to undo for ``lists`` lists of n objects, the fixed front left in place.
+
+        Raises:
+            UserError: fewer than two objects are not fixed.
+        """
+        if self.fixed > n - 2:
+            raise UserError(
+                f"fixed={self.fixed} of {n} objects leaves nothing to order: set method.fixed to "
+                f"{n - 2} at most"
+            )
         moved = self.transitions(self.shuffle(n - self.fixed), self.schedule, lists, generator)
         if not self.fixed:
             return moved

@@ -3,9 +3,11 @@
 import itertools
 from functools import partial
 
+import pytest
 import torch
 
 from jumpbench.data.lists import ListData, shuffles, take_rows
+from jumpbench.errors import UserError
 from jumpbench.evaluations.lists import ListEvaluation
 from jumpbench.methods.symmetric_diffusers.baselines.gumbel_sinkhorn import (
     GumbelSinkhorn,
@@ -50,6 +52,21 @@ def test_loss_is_zero_at_the_true_permutation_and_plain_elsewhere():
         found = sum(soft[s, k, j, i] * pieces[k, j] for j in range(3))
         total += (found - take_rows(pieces, order)[k, i]).square().sum()
     torch.testing.assert_close(reassembly_loss(soft, pieces, order), total / (5 * 2 * 3 * 4))
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"temperature": 0.0}, "temperature=0.0: .* above 0"),
+        ({"temperature": -1}, "temperature=-1: .* above 0"),
+        ({"temperature": float("nan")}, "temperature=nan: .* above 0"),
+        ({"n_samples": 0}, "n_samples=0: .* 1 or more"),
+        ({"rounds": 0}, "rounds=0: .* 1 or more"),
+    ],
+)
+def test_settings_that_give_no_soft_permutation_are_refused(setting, words):
+    with pytest.raises(UserError, match=words):
+        GumbelSinkhorn(piece_rows(8, 2), torch.optim.Adam, **setting)
 
 
 def test_learns_two_by_two(cpu_trainer):

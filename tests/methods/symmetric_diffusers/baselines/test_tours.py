@@ -34,6 +34,12 @@ def test_two_opt_is_worse_than_optimal_and_its_best_start_better_than_the_mean(c
     assert single["gap"] == single["gap_mean"] == single["gap_first"]
 
 
+@pytest.mark.parametrize("n_starts", [0, -1])
+def test_a_search_without_a_start_is_refused(n_starts):
+    with pytest.raises(UserError, match=rf"n_starts={n_starts}: .*method\.solver\.n_starts"):
+        two_opt(torch.rand(2, 5, 2), torch.Generator(), n_starts)
+
+
 def test_exact_solver_has_no_gap(cpu_trainer):
     result = measure(cpu_trainer, dynamic_programme)
     assert abs(result["gap"]) < 1e-5

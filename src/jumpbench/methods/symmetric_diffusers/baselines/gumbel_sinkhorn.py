@@ -11,6 +11,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from jumpbench.data.lists import Batch
+from jumpbench.errors import UserError
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.methods.symmetric_diffusers.baselines.ordering import OrderingBaseline
 from jumpbench.networks.sinkhorn import gumbel_sinkhorn
@@ -29,6 +30,9 @@ class GumbelSinkhorn(OrderingBaseline):
         temperature: tau of the samples.
         n_samples: per list.
         rounds: of Sinkhorn.
+
+    Raises:
+        UserError: a temperature that is not above 0, or fewer than one sample or round.
     """
 
     def __init__(
@@ -43,6 +47,11 @@ class GumbelSinkhorn(OrderingBaseline):
         seed: int = 0,
     ) -> None:
         super().__init__(network, optimizer, scheduler, evaluation, seed)
+        if not temperature > 0:
+            raise UserError(f"temperature={temperature}: soft permutations need one above 0")
+        for name, value in (("n_samples", n_samples), ("rounds", rounds)):
+            if value < 1:
+                raise UserError(f"{name}={value}: soft permutations need 1 or more")
         self.temperature, self.n_samples, self.rounds = temperature, n_samples, rounds
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:

@@ -19,7 +19,13 @@ Solver = Callable[[Tensor, torch.Generator], Tensor]
 def two_opt(
     coords: Tensor, generator: torch.Generator, n_starts: int = 5, or_opt: bool = False
 ) -> Tensor:
-    """Best-improvement 2-opt from ``n_starts`` uniformly random tours, (B, n_starts, n)."""
+    """Best-improvement 2-opt from ``n_starts`` uniformly random tours, (B, n_starts, n).
+
+    Raises:
+        UserError: no start.
+    """
+    if n_starts < 1:
+        raise UserError(f"n_starts={n_starts}: the search needs 1 or more (method.solver.n_starts)")
     return multi_start(coords, n_starts, generator, or_opt).tours
 
 
