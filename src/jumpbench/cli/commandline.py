@@ -70,19 +70,20 @@ class Command:
     more: str = ""
 
     def parser(self, name: str) -> argparse.ArgumentParser:
-        words = " ".join(filter(None, [self.names, "[key=value ...]" if self._takes_keys else ""]))
-        flags = "".join(f" [{flag}]" for flag in self.flags)
+        keys = "[key=value ...]" if self._takes_keys else ""
+        words = [self.names, keys, *(f"[{flag}]" for flag in self.flags)]
+        usage = " ".join(filter(None, ["jumpbench", name, *words]))
         lines = [f"  {key + '=':<12}{KEYS[key]}" for key in self.keys]
         lines += [f"  {'key=value':<12}{self.overrides}"] if self.overrides else []
         parser = _Parser(
-            prog=f"jumpbench {name}", usage=f"jumpbench {name} {words}{flags}".rstrip(),
+            prog=f"jumpbench {name}", usage=usage,
             description=self.summary, allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             epilog="\n".join(["keys:", *lines] if lines else []) + f"\n\n{self.more}".rstrip(),
         )  # fmt: skip
         parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
-        for flag, words in self.flags.items():
-            parser.add_argument(flag, action="store_true", help=words)
+        for flag, does in self.flags.items():
+            parser.add_argument(flag, action="store_true", help=does)
         return parser
 
     @property
@@ -138,6 +139,10 @@ class Command:
             raise UserError(f"{name} has no key '{key[:60]}'; did you mean '{near[0]}'?")
 
     def _fits(self, name: str, names: Sequence[str], overrides: Sequence[str]) -> None:
+        for i, word in enumerate(names):
+            if word in self.keys:
+                value = names[i + 1][:60] if i + 1 < len(names) else "..."
+                raise UserError(f"{word} is a key of {name}; write {word}={value}")
         if names and not self.names:
             takes = "keys only" if self._takes_keys else "no arguments"
             flags = f" but {', '.join(self.flags)}" if self.flags else ""

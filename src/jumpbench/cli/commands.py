@@ -46,7 +46,8 @@ COMMANDS = {
         "          jumpbench show dasbs/table2 row=DASBS column=*low* scale=smoke",
     ),
     "list": Command(
-        showing.list_tables, "every table: scales, cost, data, what is recorded", flags=_JSON
+        showing.list_tables, "every table: scales, cost, data, what is recorded",
+        "[SLUG/TABLE ...]", flags=_JSON,
     ),
     "run": Command(
         making.run, "one run of an experiment, or one for each of several seeds", "",

@@ -22,9 +22,10 @@ def status(call: Call) -> int:
 
 
 def list_tables(call: Call) -> int:
+    tables = arguments.tables(call) if call.names else None
     from jumpbench.tables.commands.listing import print_list
 
-    print_list("--json" in call.flags)
+    print_list("--json" in call.flags, tables)
     return 0
 
 

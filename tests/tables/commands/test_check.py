@@ -22,12 +22,20 @@ class Mine(OtherSymbolMetropolis):
 def nothing(a, b):
     return a
 """
+TARGET = """
+from jumpbench.targets import Target
+
+
+class Ring(Target):
+    def log_prob(self, x):
+        return 0.8 * (x == x.roll(1, -1)).sum(-1)
+"""
 GIBBS = "kernel={_target_: jumpbench.samplers.mcmc.gibbs.SystematicGibbs}"
 
 
 @pytest.fixture
 def folder(project, monkeypatch):
-    (project / "own_kernel.py").write_text(OWN)
+    (project / "own_kernel.py").write_text(OWN + TARGET)
     monkeypatch.chdir(project)
     monkeypatch.syspath_prepend(str(project))
     sys.modules.pop("own_kernel", None)
@@ -59,6 +67,15 @@ def test_methods_of_the_suite_pass(folder, capsys, name):
         (["own_kernel.Mine", "tld=1"], "cannot be made: TypeError"),
         (["own_kernel.nothing"], "is called with (a, b): a sampler is called with (target, x"),
         (["own_kernel.nothing", "a=1"], "is no class, and takes no a="),
+        (
+            ["own_kernel.Ring"],
+            "own_kernel.Ring is a target, not a sampler; compare samplers on it with: "
+            "jumpbench compare target=own_kernel.Ring target.KEY=value budget=60",
+        ),
+        (
+            ["own_kernel.Ring", "length=8", "n_states=3"],
+            "with: jumpbench compare target=own_kernel.Ring target.length=8 target.n_states=3 ",
+        ),
         (["os.system"], "a configuration may not call 'os.system'"),
         (["jumpbench.methods.unnormalised.chains.Chains"], "its arguments are key=value"),
     ],

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jumpbench.cli import completion
+from jumpbench.cli.commandline import Command
 from jumpbench.cli.commands import COMMANDS
 from jumpbench.cli.main import main
 from jumpbench.errors import UserError
@@ -89,7 +90,8 @@ def test_the_nearest_key_is_offered_and_flags_stand_anywhere(project, capsys):
         (["run", "experimnt=toy/coin"], "did you mean 'experiment'"),
         (["run", "toy/coin"], "takes keys only, not 'toy/coin'; write experiment=toy/coin"),
         (["table", "toy/coins", "--fresh"], "unknown option '--fresh'"),
-        (["list", "toy/coins"], "list takes no arguments but --json"),
+        (["experiments", "toy/coins"], "experiments takes no arguments, not 'toy/coins'"),
+        (["list", "toy/coin"], "no table 'toy/coin'; did you mean 'toy/coins'?"),
         (["plan", "toy/coins", "fresh=true"], "makes no run"),
     ):
         assert main(words) == 2
@@ -129,6 +131,21 @@ COMPLETED = [
     (["table", "toy/coins", "ro"], ["rows="]),
     (["table", "toy/coins", "rows=f"], ["rows=fair"]),
     (["table", "toy/coins", "rows=fair", "ro"], []),
+    (
+        ["table", "toy/coins", "rows=fair,"],
+        ["rows=fair,biased", "rows=fair,walk", "rows=fair,elsewhere"],
+    ),
+    (["table", "toy/coins", "rows=walk,fair,b"], ["rows=walk,fair,biased"]),
+    (["table", "toy/coins", "rows=nobody,b"], []),
+    (["table", "toy/coins", "columns=small n,la"], ["columns=small n,large n"]),
+    (["show", "toy/coins", "row=fair,"], []),
+    (["table", "toy/coins", "scale="], ["scale=smoke", "scale=small", "scale=paper"]),
+    (["gpu", "scale=m"], ["scale=medium"]),
+    (["table", "toy/*", "scale=m"], ["scale=medium"]),
+    (["dashboard", "toy"], ["toy/coins"]),
+    (["list", "toy"], ["toy/coins"]),
+    (["models", "c"], ["check"]),
+    (["models", "check", "blackout/mnist-1"], ["blackout/mnist-16"]),
     (["table", "toy/coins", "columns="], ["columns=small n", "columns=large n"]),
     (["run", "experiment=toy/w"], ["experiment=toy/walk"]),
     (["report", "--r"], ["--record", "--readme"]),
@@ -153,6 +170,8 @@ def test_bash_completes_what_is_typed(project):
         "jumpbench table toy/c": "toy/coins",
         "jumpbench table toy/coins scale=sm": "smoke small",
         "jumpbench table toy/coins columns=sm": r"small\ n",
+        r"jumpbench table toy/coins columns=small\ ": r"small\ n",
+        r"jumpbench table toy/coins columns=small\ n,l": r"small\ n,large\ n",
     }
     script = call + completion.SCRIPTS["bash"] + ask
     script += "".join(f"ask '{line}'\n" for line in lines)
@@ -208,6 +227,49 @@ def test_nearest_names_are_offered(project, capsys):
     assert "did you mean 'table'" in capsys.readouterr().err
     assert main(["table", "toy/coin"]) == 2
     assert "did you mean 'toy/coins'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["table", "ising"], "no table 'ising'; did you mean 'leaderboard/ising'?"),
+        (["table", "sgdd/ising"], "no table 'sgdd/ising'; did you mean 'leaderboard/ising'?"),
+        (["table", "isng"], "no table 'isng'; did you mean 'leaderboard/ising'?"),
+        (["table", "sgdd"], "no table 'sgdd'; 'sgdd/*' is all tables of sgdd"),
+        (["table", "sgdd/"], "no table 'sgdd/'; 'sgdd/*' is all tables of sgdd"),
+        (["table", "table7"], "did you mean 'symmetric_diffusers/table7'?"),
+        (["status", "table3"], "did you mean 'blackout/table3', 'dasbs/table3', 'dnfs/table3', "
+                               "'sgdd/table3', 'symmetric_diffusers/table3'?"),
+        (["table", "dasbs/tabel2"], "did you mean 'dasbs/table2'?"),
+        (["table", "sgdd/table2", "scale", "smoke"], "a key of table; write scale=smoke"),
+        (["run", "experiment", "toy/coin"], "a key of run; write experiment=toy/coin"),
+        (["table", "sgdd/table2", "rows"], "a key of table; write rows=..."),
+        (["price"], "no command 'price'; there are: table, status, plan, gpu, show, list, run, "),
+        (["show", "experiment=dasbs"], "no experiment 'dasbs'; there are: dasbs/"),
+        (["models", "check", "sgdd"], "no model 'sgdd'; 'sgdd/*' is all models of sgdd"),
+    ],
+)  # fmt: skip
+def test_a_name_without_its_folder_or_a_key_without_its_sign(capsys, words, told):
+    assert main(words) == 2
+    line = capsys.readouterr().err
+    assert told in line and line.count("\n") == 1
+    assert ", ...\n" not in line or words[0] != "price"  # every command is listed
+
+
+def test_the_list_takes_the_patterns_of_a_table(capsys):
+    assert main(["list", "--json", "dasbs/table*", "sgdd/table2"]) == 0
+    listed = [entry["table"] for entry in json.loads(capsys.readouterr().out)["tables"]]
+    assert listed == ["dasbs/table2", "dasbs/table3", "sgdd/table2"]
+    assert main(["list", "sgdd/table2"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("cost, smoke/small/medium/paper: A up to") and "dasbs" not in shown
+    assert main(["list", "--help"]) == 0
+    assert "usage: jumpbench list [SLUG/TABLE ...] [--json]\n" in capsys.readouterr().out
+
+
+def test_no_usage_has_a_double_space(capsys):
+    for command in (*COMMANDS.values(), Command(lambda call: 0, "", flags={"--json": ""})):
+        assert "  " not in command.parser("name").format_usage()
 
 
 def test_a_launcher_without_its_package_says_how_to_get_it(project, capsys, monkeypatch):

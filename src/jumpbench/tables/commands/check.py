@@ -1,6 +1,7 @@
 """``jumpbench check``: a sampler of one's own against the oracles."""
 
 import inspect
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from jumpbench.samplers.oracles.of_kernels import of_kernel
 from jumpbench.tables.planning.gate import construct, permitted
 from jumpbench.tables.planning.hydra_overrides import parsed_override
 from jumpbench.tables.views.console import console, words
+from jumpbench.targets import Target
 
 _MARKS = {True: ("passed", "green"), False: ("failed", "red"), None: ("not applicable", "dim")}
 
@@ -43,6 +45,12 @@ def findings(name: str, settings: Sequence[str]) -> list[Finding]:
         UserError: as :func:`check`.
     """
     sampler = permitted(name, "check")
+    if inspect.isclass(sampler) and issubclass(sampler, Target):
+        given = [f"target.{text}" for text in settings] or ["target.KEY=value"]
+        command = shlex.join(["jumpbench", "compare", f"target={name}", *given, "budget=60"])
+        raise UserError(
+            f"{name} is a target, not a sampler; compare samplers on it with: {command}"
+        )
     node = {"_target_": name, **_settings(settings)}
     if inspect.isclass(sampler) and issubclass(sampler, TargetSampler):
         _made(node, _probe())

@@ -1,6 +1,6 @@
 """``jumpbench list``: what tables there are, what they cost and need, and what is recorded."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -20,17 +20,13 @@ COSTS = (
 )
 
 
-def print_list(as_json: bool = False) -> None:
-    """Every table: what it shows, cost class per scale, data it needs, what is recorded."""
-    listed, broken = table_list()
+def print_list(as_json: bool = False, tables: Sequence[str] | None = None) -> None:
+    """Every table, or those: what it shows, cost class per scale, data, what is recorded."""
+    listed, broken = table_list(tables)
     if as_json:
         print_json({"tables": listed, "malformed": broken})
         return
     out = console()
-    if out.width < TABULAR:
-        _print_lines(out, listed)
-    else:
-        _print_tabular(out, listed)
     out.print(
         Text(
             f"{COSTS}; a record in brackets is of a part of the table; takes: its recorded "
@@ -38,6 +34,10 @@ def print_list(as_json: bool = False) -> None:
             style="dim",
         )
     )
+    if out.width < TABULAR:
+        _print_lines(out, listed)
+    else:
+        _print_tabular(out, listed)
     for line in broken:
         out.print(words(out, f"malformed: {line}", "red"), soft_wrap=True)
 
@@ -67,10 +67,10 @@ def _print_tabular(out: Console, listed: list[dict[str, Any]]) -> None:
     out.print(table)
 
 
-def table_list() -> tuple[list[dict[str, Any]], list[str]]:
-    """(what there is to say about every table, one line for every malformed file)."""
+def table_list(tables: Sequence[str] | None = None) -> tuple[list[dict[str, Any]], list[str]]:
+    """(what there is to say about every table, or those, one line for every malformed file)."""
     listed, broken = [], []
-    for table_id in available():
+    for table_id in available() if tables is None else tables:
         try:
             table = load(table_id)
         except UserError as error:

@@ -31,7 +31,9 @@ def recorded_view(table: Table, content: dict[str, Any]) -> View:
     changes = content.get("changes", ())
     others = _of_other_settings(table, content)
     provenance = {**content["provenance"], "other_settings": others}
-    view = View(table, content["scale"], cells, provenance=provenance, overrides=changes)
+    # What was recorded elsewhere is not made again for the rest.
+    said = [f"scale={content['scale']}", *(content.get("overrides") or ()), "recorded=true"]
+    view = View(table, content["scale"], cells, (), provenance, changes, said=said)
     not_judged = content.get("not_judged") or view.not_judged
     claims = evaluate(table, cells, content["scale"], not_judged)
     known_reasons = {claim["id"]: claim.get("because") for claim in content["claims"]}

@@ -81,7 +81,7 @@ def make(
         _make(files, labels, launcher, fresh)
     finally:
         view = files.write(final=True)
-        shown(files, view.of(*chosen(files.table, selection)))
+        shown(files, view.of(*chosen(files.table, selection), files.said(part=True)))
     _mirror(files, labels)
     return files
 

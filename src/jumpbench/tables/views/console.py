@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text as RichText
 
 from jumpbench.names import visible
-from jumpbench.tables.views import claimwords, wording
+from jumpbench.tables.views import claimwords, unfinished, wording
 from jumpbench.tables.views.layout import Block, Text, blocks
 from jumpbench.tables.views.panels import Panel, panels
 from jumpbench.tables.views.view import View
@@ -76,8 +76,10 @@ def print_table(view: View, notes: bool = False) -> None:
     if not notes and (left := len(wording.notes(view)) - len(said)) + len(view.claims):
         parts = filter(None, [claimwords.claim_counts(view), f"{left} notes" if left else ""])
         out.print(words(out, f"{'; '.join(parts)} (notes=true)".capitalize(), "dim"))
-    if line := wording.unrun(view):
-        out.print(words(out, line, "dim"))
+    if line := unfinished.unrun(view):
+        out.print(words(out, f"{line} {unfinished.THE_REST}", "dim"))
+        # The terminal's own wrapping does not break a line that is copied from it.
+        out.print(words(out, unfinished.rest_command(view), "dim"), soft_wrap=True)
     names = _names([row for block in blocks(view) for row, _ in block.rows], out.width)
     for i, panel in enumerate(panels(blocks(view), _width, out.width - names)):
         out.print("\n" * (i > 0), end="")

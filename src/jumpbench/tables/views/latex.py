@@ -3,7 +3,7 @@
 import re
 
 from jumpbench.names import one_line
-from jumpbench.tables.views import wording
+from jumpbench.tables.views import unfinished, wording
 from jumpbench.tables.views.layout import Block, Text, blocks
 from jumpbench.tables.views.panels import Panel, panels
 from jumpbench.tables.views.view import View
@@ -38,7 +38,8 @@ def to_latex(view: View) -> str:
     """
     said = [f"{view.table.id}, {view.scale_name} scale: measured (published)", view.title]
     said += [*wording.banner(view), wording.made_by(view), *wording.notes(view)]
-    said += [line] if (line := wording.unrun(view)) else []
+    if line := unfinished.unrun(view):
+        said += [f"{line} {unfinished.THE_REST}", unfinished.rest_command(view)]
     said += ["needs: \\usepackage{booktabs,graphicx,amssymb}"]
     lines = [f"% {one_line(line)}" for line in said]  # what follows an end of line is obeyed
     for i, panel in enumerate(_panels(view)):

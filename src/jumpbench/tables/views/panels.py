@@ -24,13 +24,13 @@ class Panel:
     @property
     def perfect(self) -> list[Sequence[str]]:
         """What a perfect method would score, by block; empty if none says so."""
-        if not any(block.perfect for block in self.blocks):
-            return []
+        if not any(number for block in self.blocks for number in block.perfect or ()):
+            return []  # of a wide table whose other columns alone have one
         return [block.perfect or [""] * len(block.columns) for block in self.blocks]
 
     @property
     def perfect_label(self) -> str:
-        labels = {block.perfect_label for block in self.blocks if block.perfect}
+        labels = {block.perfect_label for block in self.blocks if any(block.perfect or ())}
         return labels.pop() if len(labels) == 1 else "perfect"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from jumpbench.files import write_atomic
 from jumpbench.names import one_line
-from jumpbench.tables.views import claimwords, wording
+from jumpbench.tables.views import claimwords, unfinished, wording
 from jumpbench.tables.views.latex import to_latex
 from jumpbench.tables.views.layout import blocks
 from jumpbench.tables.views.panels import Panel, panels
@@ -103,7 +103,9 @@ def to_markdown(view: View, level: int = 3, pictures: str = "") -> str:
             numbers = [number for group in panel.perfect for number in group]
             lines.append(f"| *{panel.perfect_label}* | {' | '.join(numbers)} |")
         lines.append("")
-    lines += [as_markdown(idle), ""] if (idle := wording.unrun(view)) else []
+    if idle := unfinished.unrun(view):
+        command = unfinished.rest_command(view)
+        lines += [f"{as_markdown(idle)} {unfinished.THE_REST} `{command}`", ""]
     if notes := wording.notes(view):
         lines += ["<details><summary>Notes</summary>", ""]
         lines += [*(f"- {as_markdown(note)}" for note in notes), "", "</details>"]

@@ -16,6 +16,7 @@ from jumpbench.tables.judging.recorded_runs import RecordedRuns
 from jumpbench.tables.judging.table_provenance import table_provenance
 from jumpbench.tables.planning.grid import unique_runs
 from jumpbench.tables.planning.run import Run
+from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.planning.tableplan import TablePlan
 from jumpbench.tables.runs import LOCK, METRICS
 from jumpbench.tables.views.captions import SAMPLES
@@ -87,7 +88,13 @@ class TableFiles:
     def view(self, cells: Sequence[Cell], content: dict[str, Any]) -> View:
         changes = self.plan.selection.changes
         shown = content["claims"], content["provenance"], changes
-        return View(self.table, self.plan.scale, cells, *shown)
+        return View(self.table, self.plan.scale, cells, *shown, said=self.said(part=False))
+
+    def said(self, part: bool) -> list[str]:
+        """What a command line says behind the table's id to have it, or the selected part."""
+        selection = self.plan.selection
+        chosen = selection if part else Selection(self.plan.scale, overrides=selection.overrides)
+        return [*chosen.words(), *(["recorded=true"] if self._recorded else [])]
 
     def content(self, cells: Sequence[Cell], final: bool = False) -> dict[str, Any]:
         """The content of ``table.json``."""

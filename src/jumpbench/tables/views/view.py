@@ -21,6 +21,7 @@ class View:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     overrides: Sequence[str] = ()
     part: str = ""  # what of it is shown here, if not all
+    said: Sequence[str] = ()  # words of a command line that choose it, behind its id
 
     @property
     def scale(self) -> Scale:
@@ -59,12 +60,12 @@ class View:
         """Why neither verdicts nor claims can be given, empty if they can."""
         return why_not_judged(self.table, self.overrides)
 
-    def of(self, rows: Sequence[str], columns: Sequence[str]) -> "View":
-        """The part of a view that a selection names."""
+    def of(self, rows: Sequence[str], columns: Sequence[str], said: Sequence[str] = ()) -> "View":
+        """The part of a view that a selection names; ``said`` are its words."""
         cells = [c for c in self.cells if c.row in rows and c.column in columns]
-        if len(cells) == len(self.cells):
-            return self
-        return replace(self, cells=cells, part="Part of the table; its files hold the whole.")
+        whole = len(cells) == len(self.cells)
+        part = self.part if whole else "Part of the table; its files hold the whole."
+        return replace(self, cells=cells, part=part, said=said or self.said)
 
     def row_head(self, row: str) -> str:
         ours = any(r.name == row and r.ours for r in self.table.rows)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.tables.runs.store import run_folder
-from jumpbench.tables.views import claimwords, wording
+from jumpbench.tables.views import claimwords, unfinished, wording
 from jumpbench.tables.views.captions import caption
 from jumpbench.tables.views.embedded import embedded, is_chart
 from jumpbench.tables.views.layout import Block, Text, blocks, inside
@@ -108,7 +108,8 @@ def _variant(variant: Variant) -> dict[str, Any]:
         "label": variant.label, "title": view.title, "about": view.about, "table": view.table.id,
         "scale_name": view.scale_name, "kind": _kind(view), "summary": variant.summary,
         "banner": wording.banner(view), "counts": wording.counts(view.cells, view.table),
-        "legend": wording.legend(view), "unrun": wording.unrun(view),
+        "legend": wording.legend(view), "unrun": unfinished.unrun(view),
+        "the_rest": unfinished.THE_REST, "rest_command": unfinished.rest_command(view),
         "has_best": any(c["best"] for b in shown for r in b["rows"] for c in r["cells"]),
         "blocks": shown, "notes": wording.notes(view), "made_by": wording.made_by(view),
         "collected": view.provenance.get("collected", ""), "command": variant.command,

@@ -1,6 +1,5 @@
 """What is said around a table, the same words in the terminal, Markdown, LaTeX and HTML."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,12 +7,12 @@ from jumpbench.names import one_line
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.types import Table
-from jumpbench.tables.views.layout import columns_not_run, inside, is_outside, left_out, not_run
+from jumpbench.tables.views.layout import inside, is_outside, left_out
 from jumpbench.tables.views.machines import mixed_machines
 from jumpbench.tables.views.view import View
 
 MOST_LEFT_OUT = 12
-"""Names that one note says are left out."""
+"""Names that one note says are left out, or not run."""
 LEGEND = "≈ matches the paper, ▲ better, ▼ worse; no mark: nothing to compare with"
 
 
@@ -21,6 +20,12 @@ def title(metric: Metric) -> str:
     arrow = {"lower": " ↓", "higher": " ↑"}.get(metric.better, "")
     unit = f" [{metric.unit}]" if metric.unit else ""
     return f"{metric.label or metric.name}{unit}{arrow}"
+
+
+def named(names: Sequence[str], between: str = ", ") -> str:
+    """The first names of a note, and how many more there are."""
+    left = len(names) - MOST_LEFT_OUT
+    return f"{between.join(names[:MOST_LEFT_OUT])}{f' and {left} more' * (left > 0)}"
 
 
 def legend(view: View) -> str:
@@ -97,9 +102,7 @@ def notes(view: View) -> list[str]:
         if what == "metrics":
             names = [table.metrics[n].label or n for n in names if n in table.metrics]
         if names:
-            left = len(names) - MOST_LEFT_OUT
-            text = f"{', '.join(names[:MOST_LEFT_OUT])}{f' and {left} more' * (left > 0)}"
-            lines.append(f"Not part of the {view.scale_name} scale: {what} {text}")
+            lines.append(f"Not part of the {view.scale_name} scale: {what} {named(names)}")
     lines += mixed_machines(view)
     return [one_line(line) for line in (*lines, *reasons(view))]
 
@@ -111,23 +114,6 @@ def reasons(view: View) -> list[str]:
         if cell.note and cell.status != "cited" and not is_outside(cell):
             said.setdefault(cell.note, f"{cell.row}, {cell.column}: {cell.status}: {cell.note}")
     return [one_line(line) for line in said.values()]
-
-
-def unrun(view: View) -> str:
-    """Rows and columns that were not run, each with the command that makes them; empty if none."""
-    words = ["jumpbench", "table", view.table.id, f"scale={view.scale_name}", *view.overrides]
-    lines = []
-    for key, names, head in (
-        ("rows", not_run(view), lambda row: view.row_head(row).removesuffix(" *")),
-        ("columns", columns_not_run(view), view.column_head),
-    ):
-        if names:
-            # A comma parts names, and ? stands for any character.
-            chosen = ",".join(name.replace(",", "?") for name in names)
-            command = shlex.join([*words, f"{key}={chosen}"])
-            between = "; " if "," in "".join(names) else ", "
-            lines.append(f"{between.join(map(head, names))} ({command})")
-    return one_line(f"Not run: {'; '.join(lines)}") if lines else ""
 
 
 def made_by(view: View) -> str:
