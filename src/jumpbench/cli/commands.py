@@ -51,7 +51,8 @@ COMMANDS = {
     ),
     "run": Command(
         making.run, "one run of an experiment, or one for each of several seeds", "",
-        ("experiment", "seeds", "launcher", "fresh"), "a Hydra override (method.bias=0.3), or scale=PAPER/METHOD/SCALE",
+        ("experiment", "seeds", "launcher", "fresh"),
+        "a Hydra override (method.bias=0.3), or scale=PAPER/METHOD/SCALE",
         refused=_ONE_RUN,
     ),
     "sweep": Command(

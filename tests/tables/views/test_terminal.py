@@ -61,7 +61,7 @@ def test_a_panel_without_floors_has_no_row_of_them(project, capsys, monkeypatch)
     ]
     print_table(View(table, "small", cells))
     shown = capsys.readouterr().out
-    assert shown.count("fair ") == 4 and shown.count("floor (perfect)") == 2
+    assert shown.count("fair ") == 4 and shown.count("perfect") == 2
     without = [replace(cell, perfect=None) for cell in cells]
     print_table(View(table, "small", without))
     assert "perfect" not in capsys.readouterr().out
