@@ -50,7 +50,7 @@ def _of_other_folders(name: str, known: Sequence[str]) -> list[str]:
 
 def _nearest(name: str, known: Sequence[str]) -> str | None:
     """The most alike name; one that is typed without a folder may be that of a folder or in it."""
-    parts = {part: each for each in reversed(known) for part in (each.split("/")[-1], each)}
+    parts = {each.split("/")[-1]: each for each in reversed(known)} | {each: each for each in known}
     near = get_close_matches(name, parts if "/" not in name else known, n=1, cutoff=ALIKE)
     return parts[near[0]] if near else None
 

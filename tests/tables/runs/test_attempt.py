@@ -200,8 +200,8 @@ def test_fresh_makes_runs_again(project, capsys):
     assert done.returncode == 2 and "is being made now" in done.stderr
 
 
-@pytest.mark.parametrize("key", ["scale=smoke", "columns=a", "rows=a"])
-def test_a_run_has_no_scale(project, capsys, key):
+@pytest.mark.parametrize("key", ["columns=a", "rows=a"])
+def test_a_run_has_no_rows_and_columns(project, capsys, key):
     assert main(["run", "experiment=toy/coin", key]) == 2
     name = key.split("=")[0]
     shown = capsys.readouterr().err
