@@ -4,15 +4,13 @@ from functools import partial
 
 import pytest
 import torch
-from lightning import Trainer, seed_everything
-from torch.utils._python_dispatch import TorchDispatchMode
+from lightning import seed_everything
 
 from jumpbench.data.jigsaw import NoisyMnistJigsaw
 from jumpbench.data.sorting import SortDigits, SortScalars
 from jumpbench.data.toy_permutation import FixedPermutation
 from jumpbench.data.tsp import TspData
-from jumpbench.errors import UserError
-from jumpbench.evaluations.lists import JigsawEvaluation, ListEvaluation
+from jumpbench.evaluations.lists import JigsawEvaluation
 from jumpbench.evaluations.tours import TourEvaluation
 from jumpbench.methods.common.learning_rates import InverseSquareRoot
 from jumpbench.methods.symmetric_diffusers.distributions import (
@@ -21,8 +19,8 @@ from jumpbench.methods.symmetric_diffusers.distributions import (
     InverseRiffle,
     PlackettLuce,
 )
-from jumpbench.methods.symmetric_diffusers.losses import LatentLoss, check_possible
-from jumpbench.methods.symmetric_diffusers.module import SymmetricDiffuser, keep_front
+from jumpbench.methods.symmetric_diffusers.losses import LatentLoss
+from jumpbench.methods.symmetric_diffusers.module import keep_front
 from jumpbench.methods.symmetric_diffusers.sampler import (
     Beam,
     Greedy,
@@ -38,52 +36,12 @@ from jumpbench.networks.object_encoders import (
 )
 from jumpbench.networks.permutation_transformer import (
     PairScores,
-    PermutationTransformer,
     TokenScores,
 )
 from jumpbench.networks.tour_transformer import TourTransformer
 from jumpbench.processes.permutations import is_permutation
 from jumpbench.processes.shuffles import RandomInsertion, RandomTransposition, Riffle
-
-ADAMW = partial(
-    torch.optim.AdamW, lr=1.0, weight_decay=1e-2, betas=(0.9, 0.98), eps=1e-9, fused=True
-)
-
-
-def diffuser(encoder, head=None, family=GeneralisedPlackettLuce, dim=16, layers=1, **options):
-    seed_everything(0, verbose=False)
-    network = PermutationTransformer(
-        encoder(), head or PairScores("dummy"), dim, layers, 4, 2 * dim, options.pop("dropout", 0.1)
-    )
-    settings = {
-        "shuffle": Riffle,
-        "schedule": [0, 2, 7],
-        "decoders": {"greedy": Greedy()},
-        "optimizer": ADAMW,
-        "scheduler": partial(InverseSquareRoot, peak=1e-3, warmup=50),
-        "transitions": WholeTrajectories(1),
-        "evaluation": ListEvaluation(),
-    } | options
-    return SymmetricDiffuser(settings.pop("network", network), family, **settings)
-
-
-def trainer(steps, **options):
-    quiet = {
-        "logger": False,
-        "enable_checkpointing": False,
-        "enable_progress_bar": False,
-        "enable_model_summary": False,
-    }
-    return Trainer(
-        accelerator="cpu", max_steps=steps, max_epochs=-1, gradient_clip_val=1.0, **quiet | options
-    )
-
-
-def run(module, data, steps):
-    loop = trainer(steps)
-    loop.fit(module, datamodule=data)
-    loop.test(module, datamodule=data, verbose=False)
-    return module.results
+from list_diffusers import diffuser, run, trainer
 
 
 def test_sorts_five_scalars():
@@ -244,102 +202,6 @@ def test_the_same_run_gives_the_same_numbers_and_another_seed_does_not():
         assert found.pop("sample_seconds") > 0 and found.pop("sample_seconds@greedy") > 0
     assert one == two and all(map(torch.equal, a.parameters(), b.parameters()))
     assert not all(map(torch.equal, a.parameters(), c.parameters()))
-
-
-@pytest.mark.parametrize(
-    "schedule", [[], [0], [1, 2], [0, 3, 2], [0, 2, 2], [0, 2.5, 7], [0.0, 2], [0, "2"]]
-)
-def test_bad_schedules(schedule):
-    with pytest.raises(UserError, match="give rising times"):
-        diffuser(partial(ScalarEncoder, 16), schedule=schedule)
-
-
-def test_a_method_without_a_decoder_is_refused_before_it_trains():
-    with pytest.raises(UserError, match=r"^decoders=\{\}: give one way to draw or more"):
-        diffuser(partial(ScalarEncoder, 16), decoders={})
-
-
-@pytest.mark.parametrize("fixed", [4, 5])
-def test_one_object_must_be_free_to_change_places_with_another(fixed):
-    module = diffuser(partial(ScalarEncoder, 16), fixed=fixed)
-    with pytest.raises(UserError, match=f"fixed={fixed} of 5 objects .* method.fixed to 3 at most"):
-        trainer(1).fit(module, datamodule=SortScalars(5, train_batch_size=4))
-
-
-EXTRA = TokenScores(16, 32, extra=1)
-PINNED = PairScores(pin_first=True)
-
-
-@pytest.mark.parametrize(
-    ("family", "head", "shuffle", "schedule", "words"),
-    [
-        (
-            InverseRiffle, TokenScores(16, 32), Riffle, [0, 2, 8],
-            r"InverseRiffle gives some steps of the schedule \[0, 2, 8\] of Riffle probability 0: "
-            r"take every step \(method.schedule=\$\{every_step:8\}\) of the shuffle that it undoes "
-            r"\(method.shuffle\), or reverse=symmetric_diffusers/gpl or pl$",
-        ),
-        (inverse_transposition, EXTRA, Riffle, [0, 2, 8], "^InverseTransposition .* of Riffle"),
-        (inverse_transposition, EXTRA, Riffle, [0, 1, 2, 3], "of the shuffle that it undoes"),
-        (InverseInsertion, TokenScores(16, 32), RandomInsertion, [0, 6, 12], "every_step:12"),
-        (
-            GeneralisedPlackettLuce, PINNED, Riffle, [0, 2, 8],
-            r"^GeneralisedPlackettLuce gives .* probability 0: a head that pins the first object "
-            r"\(reverse.head.pin_first\) needs method.fixed=1$",
-        ),
-    ],
-)  # fmt: skip
-def test_steps_that_the_law_cannot_make_end_the_training_at_once(
-    family, head, shuffle, schedule, words
-):
-    module = diffuser(partial(ScalarEncoder, 16), head, family, shuffle=shuffle, schedule=schedule)
-    loop = trainer(3)
-    with pytest.raises(UserError, match=words):
-        loop.fit(module, datamodule=SortScalars(6, train_batch_size=32))
-    assert loop.global_step == 0
-
-
-@pytest.mark.parametrize(
-    ("family", "head", "options"),
-    [
-        (InverseRiffle, TokenScores(16, 32), {"schedule": [0, 1, 2, 3]}),
-        (PlackettLuce, TokenScores(16, 32), {}),
-        (GeneralisedPlackettLuce, PINNED, {"fixed": 1}),
-        (InverseRiffle, TokenScores(16, 32), {"loss": LatentLoss(2)}),  # of its own draws alone
-    ],
-)
-def test_possible_steps_are_trained_and_only_the_first_loss_of_a_fit_is_read(
-    monkeypatch, family, head, options
-):
-    class Reads(TorchDispatchMode):
-        count = 0
-
-        def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-            self.count += operation is torch.ops.aten._local_scalar_dense.default
-            return operation(*args, **kwargs or {})
-
-    step = SymmetricDiffuser.training_step
-
-    def counted(self, batch, batch_index):
-        with Reads() as reads:
-            loss = step(self, batch, batch_index)
-        counts.append(reads.count)
-        return loss
-
-    monkeypatch.setattr(SymmetricDiffuser, "training_step", counted)
-    module = diffuser(partial(ScalarEncoder, 16), head, family, **options)
-    before = [weight.clone() for weight in module.parameters()]
-    for _ in range(2):
-        counts = []
-        trainer(4).fit(module, datamodule=SortScalars(6, train_batch_size=8))
-        first, *others = counts
-        assert len(others) == 3 and {first - 1} == set(others)
-    assert not any(map(torch.equal, before, module.parameters()))
-
-
-def test_a_loss_that_is_none_for_another_reason_is_not_called_impossible():
-    law = PlackettLuce(torch.full((2, 3), torch.nan, requires_grad=True))
-    check_possible(law, torch.tensor([[0, 1, 2], [2, 1, 0]]), Riffle(3), [0, 2, 7])
 
 
 def test_compiled_training_gives_the_same_loss():
