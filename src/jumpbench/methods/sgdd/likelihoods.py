@@ -21,6 +21,16 @@ IMPOSSIBLE = -1e12
 two impossible states differ by 0 and a mean over draws still counts how many are impossible."""
 
 
+def check_sigma(sigma: float, error: type[Exception] = ValueError) -> None:
+    """Refuse a noise scale that is not positive: its likelihood would reward contradictions.
+
+    Raises:
+        ValueError: it is not; :class:`~jumpbench.errors.UserError` where settings are read.
+    """
+    if not sigma > 0:
+        raise error(f"sigma is {sigma}; a likelihood needs sigma > 0")
+
+
 class Likelihood(ABC):
     """log p(y|x) up to a constant, as a function of integer states.
 
@@ -124,8 +134,7 @@ class InverseProblem(Likelihood):
     def __init__(
         self, operator: Callable[[Tensor], Tensor], observed: Tensor, misfit: Misfit, sigma: float
     ) -> None:
-        if not sigma > 0:
-            raise ValueError(f"sigma is {sigma}; a likelihood needs sigma > 0")
+        check_sigma(sigma)
         if observed.ndim not in (1, 2):
             raise ValueError(f"observed is (m,) or (chains, m), not {tuple(observed.shape)}")
         self.operator, self.observed, self.misfit, self.sigma = operator, observed, misfit, sigma
@@ -192,8 +201,7 @@ class SiteLikelihood(Likelihood):
         Raises:
             ValueError: ``sigma`` is not positive.
         """
-        if not sigma > 0:
-            raise ValueError(f"sigma is {sigma}; a likelihood needs sigma > 0")
+        check_sigma(sigma)
         differs = observed[..., None] != torch.arange(n_states, device=observed.device)
         return cls(-(differs & mask[..., None]).double() / sigma)
 

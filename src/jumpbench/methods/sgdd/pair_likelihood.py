@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from jumpbench.methods.sgdd.likelihoods import Likelihood
+from jumpbench.methods.sgdd.likelihoods import Likelihood, check_sigma
 from jumpbench.targets.changes import BlockStep, Commit, Delta, at_site
 
 Operator = Callable[[Tensor, Tensor], Tensor]
@@ -91,8 +91,7 @@ class PairLikelihood(Likelihood):
         self, pairs: Tensor, observed: Tensor, operator: Operator, sigma: float, length: int,
         incidence: Incidence | None = None,
     ) -> None:  # fmt: skip
-        if not sigma > 0:
-            raise ValueError(f"sigma is {sigma}; a likelihood needs sigma > 0")
+        check_sigma(sigma)
         if pairs.ndim != 2 or len(pairs) != 2 or observed.shape[-1] != pairs.shape[1]:
             raise ValueError(
                 f"pairs are (2, p) and observed (p,) or (chains, p), not {tuple(pairs.shape)} and "

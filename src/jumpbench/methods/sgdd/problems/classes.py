@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from jumpbench.artifacts import load_weights
 from jumpbench.data.tokens import Batch
 from jumpbench.errors import UserError
-from jumpbench.methods.sgdd.likelihoods import Reward
+from jumpbench.methods.sgdd.likelihoods import Reward, check_sigma
 
 
 class ClassProblem:
@@ -38,8 +38,7 @@ class ClassProblem:
         n_states: int = 2,
         sigma: float = 1e-4,
     ) -> None:
-        if not sigma > 0:
-            raise UserError(f"sigma is {sigma}; a likelihood needs sigma > 0")
+        check_sigma(sigma, UserError)
         self.length, self.n_states, self.wanted, self.sigma = side**2, n_states, wanted, sigma
         self.classifier = load_weights(classifier, weights).requires_grad_(False).eval()
 

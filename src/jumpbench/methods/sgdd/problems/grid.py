@@ -13,7 +13,13 @@ import torch
 from torch import Tensor
 
 from jumpbench.errors import UserError
-from jumpbench.methods.sgdd.likelihoods import InverseProblem, Likelihood, SiteLikelihood, squared
+from jumpbench.methods.sgdd.likelihoods import (
+    InverseProblem,
+    Likelihood,
+    SiteLikelihood,
+    check_sigma,
+    squared,
+)
 from jumpbench.methods.sgdd.product_prior import ProductPrior
 
 
@@ -48,8 +54,7 @@ class GridPosterior(ABC):
     ) -> None:
         if length < 2:
             raise UserError(f"length is {length}; the synthetic posterior needs length >= 2")
-        if not sigma > 0:
-            raise UserError(f"sigma is {sigma}; a likelihood needs sigma > 0")
+        check_sigma(sigma, UserError)
         self.length, self.n_states = length, n_states
         self.observed, self.sigma = observed, sigma
         self.law = gaussian_grid(n_states, width)

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from jumpbench.data.tokens import Batch
 from jumpbench.errors import UserError
-from jumpbench.methods.sgdd.likelihoods import SiteLikelihood
+from jumpbench.methods.sgdd.likelihoods import SiteLikelihood, check_sigma
 
 
 def random_mask(length: int, hidden: float, seed: int = 0) -> Tensor:
@@ -49,8 +49,7 @@ class InfillProblem:
     """
 
     def __init__(self, observed: Tensor, n_states: int, sigma: float = 1e-4) -> None:
-        if not sigma > 0:
-            raise UserError(f"sigma is {sigma}; a likelihood needs sigma > 0")
+        check_sigma(sigma, UserError)
         self.observed, self.n_states, self.sigma = observed, n_states, sigma
         self.length = len(observed)
 

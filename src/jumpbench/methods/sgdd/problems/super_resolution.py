@@ -9,7 +9,7 @@ from torch.nn.functional import interpolate
 from jumpbench.artifacts import load_weights
 from jumpbench.data.tokens import Batch
 from jumpbench.errors import UserError
-from jumpbench.methods.sgdd.likelihoods import InverseProblem, squared
+from jumpbench.methods.sgdd.likelihoods import InverseProblem, check_sigma, squared
 from jumpbench.networks.vq_autoencoder import VqAutoencoder
 
 
@@ -47,8 +47,7 @@ class SuperResolution:
         maximum: int = 255,
         max_batch: int = 500,
     ) -> None:
-        if not sigma > 0:
-            raise UserError(f"sigma is {sigma}; a likelihood needs sigma > 0")
+        check_sigma(sigma, UserError)
         self.length, self.n_states = length, autoencoder.codes
         self.factor, self.sigma, self.maximum = factor, sigma, maximum
         self.max_batch = max_batch
