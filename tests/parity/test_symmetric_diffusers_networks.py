@@ -57,8 +57,9 @@ def scores_of(model, objects, states, times):
 
 
 def method(name):
+    decoders = {"greedy": Greedy()}
     return SymmetricDiffuser(
-        network(name), FAMILIES[LAWS[name]], Riffle, SCHEDULE, {}, torch.optim.SGD,
+        network(name), FAMILIES[LAWS[name]], Riffle, SCHEDULE, decoders, torch.optim.SGD,
         fixed=int(name == "tour"),
     )  # fmt: skip
 
