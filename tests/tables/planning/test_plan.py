@@ -275,3 +275,8 @@ def test_an_override_that_cannot_be_read_is_named():
 def test_a_key_of_a_node_below_is_named():
     with pytest.raises(UserError, match=r"did you mean 'method\.co[a-z]+\.buffer_size'"):
         plan_run("dasbs/exact", ["method.buffer_size=3"])
+
+
+def test_a_setting_that_is_not_there_is_told_with_those_that_are():
+    with pytest.raises(UserError, match=r"settings has no n4; it has n3, n5, .*n200$"):
+        plan_run("symmetric_diffusers/sort_diffsort", ["data.length=4"])

@@ -106,7 +106,8 @@ def _plan(
         _name_by_class(experiment, config)
         plain = resolved(config)
     except OmegaConfBaseException as error:
-        raise UserError(f"experiment {experiment}: {explained(error)}") from None
+        told = _in_the_words_of(config, error) or explained(error)
+        raise UserError(f"experiment {experiment}: {told}") from None
     try:
         check_allowed(plain)
         check_name_and_seed(plain)
@@ -123,6 +124,20 @@ def _plan(
     # Experiments that differ in nothing but their names are one run, in one folder.
     slug, name = _places.setdefault(identified, (experiment.split("/")[0], name))
     return Run(slug, name, identified, plain, needs)
+
+
+def _in_the_words_of(config: dict[str, Any], error: OmegaConfBaseException) -> str | None:
+    """What to say of a formula whose node is not there: the first missing name, and the others."""
+    missing = re.match(r"Interpolation key '([\w.]+)' not found", str(error))
+    node: Any = config
+    for place, name in enumerate(names := missing[1].split(".") if missing else ()):
+        if not isinstance(node, dict):
+            return None
+        if name not in node:
+            above = ".".join(names[:place])
+            return above and f"{above} has no {name}; it has {', '.join(map(str, node))}"
+        node = node[name]
+    return None
 
 
 def _name_by_class(experiment: str, config: dict[str, Any]) -> None:
