@@ -71,8 +71,8 @@ def test_generic_reverse_rates_equal_pure_deaths_closed_form():
     for t in (1e-3, 0.7, 5.0):
         ours = DEATH.reverse_rates(x, t, start)[0]
         generic = super(PureDeath, DEATH).reverse_rates(x, t, start)[0]
-        possible = x <= start
-        assert torch.allclose(ours[possible], generic[possible], rtol=1e-12, atol=1e-12)
+        assert torch.allclose(ours, generic, rtol=1e-12, atol=1e-12)
+    assert (DEATH.reverse_rates(STATES, 0.0, STATES)[0] == 0).all()
 
 
 @pytest.mark.parametrize("t", [0.01, 0.5, 3.0])
@@ -228,3 +228,9 @@ def test_a_queue_that_starts_in_bytes_grows_beyond_them():
     kept, rate = 254 * math.exp(-0.5), 250 * (1 - math.exp(-0.5))
     error = math.sqrt((kept * (1 - math.exp(-0.5)) + rate) / len(x))
     assert abs(mean - kept - rate) < 4 * error
+
+
+def test_an_urn_larger_than_a_byte_that_starts_in_bytes_fills():
+    x = torch.full((20_000,), 10, dtype=torch.uint8)
+    mean = Ehrenfest(300).sample(x, 50.0, generator()).double().mean()
+    assert abs(mean - 150) < 4 * math.sqrt(300 / 4 / len(x))

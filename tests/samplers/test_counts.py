@@ -79,6 +79,16 @@ def test_a_textbook_leap_is_told_the_stride():
     has_law(drawn.samples, COUNTS.sampled_law(poisson_steps(M), GRID, stride=5, factors=factors))
 
 
+def test_a_textbook_leap_of_another_stride_is_refused():
+    with pytest.raises(UserError, match=r"PoissonLeap\(stride=1\) with stride=5"):
+        draw(PoissonLeap(DEATH, textbook=GRID), n=1, stride=5)
+
+
+def test_a_time_that_is_not_visited_cannot_be_kept():
+    with pytest.raises(UserError, match=r"keep=\[7\]: with stride=5"):
+        draw(PoissonLeap(DEATH), n=1, stride=5, keep=(20, 10, 7, 0))
+
+
 def test_the_posterior_bridge_recovers_the_data():
     has_law(draw(PosteriorBridge(DEATH, posterior_draw)).samples, COUNTS.law)
 
@@ -89,6 +99,13 @@ def test_corrector_steps_have_the_enumerated_law_and_cost():
     exact = COUNTS.sampled_law(poisson_steps(M), GRID, corrector=corrector_steps(M, GRID, 0.25))
     has_law(drawn.samples, exact)
     assert drawn.cost.network_evaluations == 20 + 2 * 19
+
+
+def test_a_corrector_of_a_coarser_grid_takes_its_longer_steps():
+    corrector = Corrector(DEATH, GRID, repeats=2, size=1.0)
+    drawn = draw(PoissonLeap(DEATH), corrector=corrector, stride=5)
+    steps = corrector_steps(M, GRID, 1.0, stride=5)
+    has_law(drawn.samples, COUNTS.sampled_law(poisson_steps(M), GRID, stride=5, corrector=steps))
 
 
 def test_a_corrector_that_enters_late_costs_less():

@@ -95,6 +95,8 @@ class Ehrenfest(CountProcess):
     def sample(
         self, x: Tensor, t: Tensor | float, generator: torch.Generator | None = None
     ) -> Tensor:
+        if self.maximum > 255:
+            x = x.to(torch.promote_types(x.dtype, torch.int32))  # counts may outgrow a byte
         survival, loss = survival_of(t, x)
         survivors = binomial(x, self.share + (1 - self.share) * survival, generator)
         return survivors + binomial(self.maximum - x, self.share * loss, generator)

@@ -73,7 +73,8 @@ class PureDeath(CountProcess):
 
     def reverse_rates(self, x: Tensor, t: Tensor | float, start: Tensor) -> tuple[Tensor, Tensor]:
         survival, loss = survival_of(t, x)
-        births = (start.double() - x.double()) * survival / loss
+        lost = (start.double() - x.double()).clamp(min=0)
+        births = torch.where(lost > 0, lost * survival / loss, 0.0)
         return births, torch.zeros_like(births)
 
     def sample_bridge(

@@ -12,6 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from jumpbench.errors import UserError
 from jumpbench.ops.binomial import binomial
 from jumpbench.ops.checks import require
 from jumpbench.processes.death import PureDeath
@@ -169,7 +170,8 @@ def generate_counts(
         keep: indices k whose states become ``extras["path"]`` (B, len(keep), ...), k falling.
 
     Raises:
-        UserError: ``stride`` does not divide T.
+        UserError: ``stride`` does not divide T, a textbook leap was given another one, or
+            ``keep`` names a time that is not visited.
         ValueError: the model gave NaN (see :func:`~jumpbench.ops.checks.require`).
     """
     meter = Meter()
@@ -184,6 +186,10 @@ def generate_counts(
     revival = grid.revival(stride).tolist()
     x = process.sample_limit(*shape, device=device)
     visited = grid.visits(stride)
+    if isinstance(step, PoissonLeap) and step.textbook is not None and step.stride != stride:
+        raise UserError(f"PoissonLeap(stride={step.stride}) with stride={stride}: give both one")
+    if unseen := sorted(set(keep) - {0, *visited}):
+        raise UserError(f"keep={unseen}: with stride={stride} a sampler does not visit these times")
     path = []
     for k in visited:
         if k in keep:

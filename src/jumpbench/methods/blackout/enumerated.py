@@ -128,9 +128,9 @@ class EnumeratedBlackout(Blackout):
             "textbook": reached(steps=poisson_steps(top), factors=textbook(grid, stride)),
         }
         few = len(counts.states) <= 16
-        if stride == 1 and few:
+        if few:
             laws["corrected"] = reached(
-                steps=poisson_steps(top), corrector=corrector_steps(top, grid, 0.25)
+                steps=poisson_steps(top), corrector=corrector_steps(top, grid, 0.25, stride)
             )
         if not self.trained and few:
             laws["posterior"] = counts.exact_law(grid, stride)

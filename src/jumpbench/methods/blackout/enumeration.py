@@ -193,11 +193,13 @@ def poisson_steps(maximum: int) -> Steps:
     return steps
 
 
-def corrector_steps(maximum: int, grid: ObservationTimes, size: float) -> Callable[[int], Steps]:
+def corrector_steps(
+    maximum: int, grid: ObservationTimes, size: float, stride: int = 1
+) -> Callable[[int], Steps]:
     """k -> law of births and deaths at t_k, as :class:`jumpbench.samplers.counts.Corrector`."""
 
     def at(k: int) -> Steps:
-        h = size * float(grid.times[k + 1] - grid.times[k])
+        h = size * float(grid.times[k + stride] - grid.times[k])
         rate = h * float(grid.survival[k] / grid.loss[k])
         dying = torch.tensor(h, dtype=torch.float64).neg().expm1().neg()
 

@@ -1,6 +1,7 @@
 """Blackout Diffusion: learn how much of every count is lost, then bring it back."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from jumpbench.data.counts import Batch
 from jumpbench.errors import UserError
 from jumpbench.methods.blackout.likelihood import bound
 from jumpbench.methods.blackout.losses import finite_time
+from jumpbench.methods.blackout.maximum import check_maximum
 from jumpbench.methods.blackout.model import LostUnits
 from jumpbench.methods.common.trained import TrainedMethod
 from jumpbench.processes.death import PureDeath
@@ -35,7 +37,7 @@ class Blackout(TrainedMethod):
         process: pure death, which knows M.
         grid: observation times.
         weight: grid -> weights (T + 1,) of the times (:mod:`~jumpbench.methods.blackout.losses`).
-            They are multiplied by T, so that their mean is about 1.
+            They are multiplied by T, so that the mean of the paper's is about 1.
         optimizer: parameters -> optimiser.
         step: process -> how a sampler goes from t_k to an earlier time.
         corrector: process, grid -> what follows a step.
@@ -101,12 +103,7 @@ class Blackout(TrainedMethod):
     def on_fit_start(self) -> None:
         super().on_fit_start()
         data = getattr(self.trainer, "datamodule", None)
-        given = getattr(data, "maximum", self.process.maximum)
-        if given != self.process.maximum:
-            raise UserError(
-                f"PureDeath({self.process.maximum}) with {type(data).__name__} of counts "
-                f"0..{given}: give both one maximum"
-            )
+        check_maximum("PureDeath", self.process.maximum, data)
 
     def training_step(self, batch: Batch, batch_index: int) -> Tensor:
         start = batch["counts"]
@@ -151,12 +148,12 @@ class Blackout(TrainedMethod):
             UserError: nobody has said what shape a sample has.
         """
         shape = self._sample_shape()
-        self.network.train(self.dropout_in_sampling)
-        return generate_counts(
-            self.network.at, self.process, self.grid, (count, *shape), self.step,
-            corrector=self.corrector, stride=self.stride, keep=keep, generator=generator,
-            device=self.device,
-        )  # fmt: skip
+        with self._evaluated(self.dropout_in_sampling, generator):
+            return generate_counts(
+                self.network.at, self.process, self.grid, (count, *shape), self.step,
+                corrector=self.corrector, stride=self.stride, keep=keep, generator=generator,
+                device=self.device,
+            )  # fmt: skip
 
     @torch.no_grad()
     def bound(self, counts: Tensor, generator: torch.Generator | None = None) -> Tensor:
@@ -164,15 +161,37 @@ class Blackout(TrainedMethod):
 
         Their mean over many counts estimates a bound; single ones scatter, also below zero.
         """
-        self.network.eval()
-        parts = [
-            bound(
-                self.network, self.process, self.grid, part, generator or self.generator("bound"),
-                self.bound_strata, self.bernoulli_bound,
-            )
-            for part in counts.split(500)
-        ]  # fmt: skip
+        generator = generator or self.generator("bound")
+        with self._evaluated():
+            parts = [
+                bound(
+                    self.network, self.process, self.grid, part, generator, self.bound_strata,
+                    self.bernoulli_bound,
+                )
+                for part in counts.split(500)
+            ]  # fmt: skip
         return torch.cat(parts)
+
+    @contextmanager
+    def _evaluated(
+        self, dropout: bool = False, generator: torch.Generator | None = None
+    ) -> Iterator[None]:
+        """The network as it samples; afterwards as it was, since a fit may be under way.
+
+        Dropout draws from torch's own stream, which ``generator`` then seeds: samples depend on
+        nothing else.
+        """
+        training = self.network.training
+        self.network.train(dropout)
+        try:
+            with ExitStack() as stack:
+                if dropout and generator is not None:
+                    stack.enter_context(torch.random.fork_rng())
+                    seed = torch.randint(2**62, (), generator=generator, device=generator.device)
+                    torch.manual_seed(int(seed))
+                yield
+        finally:
+            self.network.train(training)
 
     def _sample_shape(self) -> tuple[int, ...]:
         if self.shape is None:

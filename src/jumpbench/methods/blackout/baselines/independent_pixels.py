@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from jumpbench.data.counts import Batch
+from jumpbench.methods.blackout.maximum import check_maximum
 from jumpbench.methods.common.base import Method
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
@@ -19,6 +20,9 @@ class IndependentPixels(Method):
     Args:
         maximum: M.
         options: of :class:`~jumpbench.methods.common.base.Method`.
+
+    Raises:
+        UserError: test data of another maximum.
     """
 
     def __init__(self, maximum: int, **options: Any) -> None:
@@ -28,6 +32,7 @@ class IndependentPixels(Method):
 
     def on_test_start(self) -> None:
         data = cast(Any, self.trainer).datamodule
+        check_maximum("IndependentPixels", self.maximum, data.source)
         self._log_law = log_histograms(data.source.table("train"), self.maximum)
 
     def draw(self, batch: Batch, generator: torch.Generator) -> Draws:

@@ -1,4 +1,4 @@
-"""Held-out images in place of samples: the floor and ceiling of every score."""
+"""Held-out images in place of samples: what real images score."""
 
 import torch
 

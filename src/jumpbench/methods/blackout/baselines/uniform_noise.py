@@ -1,11 +1,12 @@
 """Every site uniform on 0..M: what no model of the data may be worse than."""
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import torch
 
 from jumpbench.data.counts import Batch
+from jumpbench.methods.blackout.maximum import check_maximum
 from jumpbench.methods.common.base import Method
 from jumpbench.samplers.cost import Cost
 from jumpbench.samplers.draws import Draws
@@ -17,11 +18,18 @@ class UniformNoise(Method):
     Args:
         maximum: M.
         options: of :class:`~jumpbench.methods.common.base.Method`.
+
+    Raises:
+        UserError: test data of another maximum.
     """
 
     def __init__(self, maximum: int, **options: Any) -> None:
         super().__init__(**options)
         self.maximum = maximum
+
+    def on_test_start(self) -> None:
+        data = cast(Any, self.trainer).datamodule
+        check_maximum("UniformNoise", self.maximum, data.source)
 
     def draw(self, batch: Batch, generator: torch.Generator) -> Draws:
         count, held_out = int(batch["count"]), batch["counts"]
