@@ -2,12 +2,16 @@
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
+from jumpbench.tables.commands.single import _changes
 
 from jumpbench.cli.main import main
 from jumpbench.tables.language.spec import load
+from jumpbench.tables.planning import plan
+from jumpbench.tables.planning.gate import construct
 from jumpbench.tables.price import kept
 
 ROOT = Path(__file__).parents[1]
@@ -45,6 +49,31 @@ def test_a_documented_command_is_planned_as_it_is_written(command, capsys, monke
     words = [word for word in command if not word.startswith("trainer.devices")]
     assert main(["plan", *words]) == 0
     assert re.search(r"\b[1-9]\d* runs?\b", capsys.readouterr().out)
+
+
+RUNS = [
+    line
+    for page in [*READMES, *ROOT.glob("docs/*.md")]
+    for line in re.findall(r"`jumpbench run ([^`]*)`", page.read_text())
+]
+
+
+@pytest.mark.parametrize("line", RUNS)
+def test_a_run_in_a_sentence_is_composed(line, tmp_path, monkeypatch):
+    """A target of one's own is constructed, too: its class needs sizes."""
+    experiment, *typed = shlex.split(line)
+    if own := re.search(r"target=mine\.(\w+)", line):
+        source = f"class {own[1]}(Target):\n    def log_prob(self, x):\n        return x.sum(-1)\n"
+        (tmp_path / "mine.py").write_text("from jumpbench.targets import Target\n" + source)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.delitem(sys.modules, "mine", raising=False)
+    plan.forget()
+    name = experiment.removeprefix("experiment=")
+    run = plan.plan_run(name, _changes(name, typed)[0])
+    if own:
+        assert construct(run.config["method"]["target"]).n_states > 1
+    plan.forget()
 
 
 @pytest.mark.long

@@ -12,6 +12,8 @@ from jumpbench.tables.language.metric import Metric
 from jumpbench.tables.language.scale import SCALES, Scale
 from jumpbench.tables.language.spec import available, load, parse
 from jumpbench.tables.language.types import Claim, Column, Row, Table
+from jumpbench.tables.planning.grid import build, unique_runs
+from jumpbench.tables.planning.selection import Selection
 
 REFERENCE = (Path(__file__).parents[3] / "docs/table-language.md").read_text()
 
@@ -195,7 +197,10 @@ def test_the_examples_of_the_reference_are_read(tmp_path):
     whole, crossed, extension = re.findall(r"```yaml\n(.*?)```", REFERENCE, re.DOTALL)
     path = tmp_path / "t.yaml"
     path.write_text(whole)
-    assert [row.name for row in parse("mine/t", path).rows] == ["DASBS", "LEAPS"]
+    table = parse("mine/t", path)
+    assert [row.name for row in table.rows] == ["DASBS", "LEAPS"]
+    runs = {scale: len(unique_runs(build(table, Selection(scale)))) for scale in table.scales}
+    assert runs == {"smoke": 6, "small": 3, "paper": 14}  # those of the ground truth too
     path.write_text(extension)
     added = parse("mine/t", path).rows[-1]
     assert added.ours and added.name == yaml.safe_load(extension)["rows"][0]["name"]

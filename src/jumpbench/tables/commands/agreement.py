@@ -33,7 +33,7 @@ def agreement(tables: Sequence[str]) -> str:
         measured = sum(cell.status == "measured" for cell in cells)
         text = (
             f"{len(printed)} of {total} tables recorded in the paper's setting, "
-            f"{measured} of their {len(cells)} cells"
+            f"{measured} of {len(cells)} cells"
         )
     else:
         text = f"none of {total} tables in the paper's setting so far"
