@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from jumpbench.tables.commands.single import _changes
 
 from jumpbench.cli.main import main
+from jumpbench.tables.commands.single import _changes
 from jumpbench.tables.language.spec import load
 from jumpbench.tables.planning import plan
 from jumpbench.tables.planning.gate import construct

@@ -13,10 +13,11 @@ from jumpbench.tables.language.types import Column, Row, Table
 METRIC = Metric("tv", better="lower")
 
 
-def sentence(**rows):
+def sentence(partial=(), **rows):
     cells = [
         Cell(
-            row=row, column="9 s", metric="tv", measured=fmean(values), status="measured",
+            row=row, column="9 s", metric="tv", measured=fmean(values),
+            status="partial" if row in partial else "measured",
             std=stdev(values) if len(values) > 1 else None, n_seeds=len(values), perfect=0.029,
             values=[Value(seed, value, "run") for seed, value in enumerate(values)],
         )
@@ -46,11 +47,18 @@ def sentence(**rows):
             "does not tell; seeds=3 does.",
         ),
         ({"A": [0.031]}, "A has 0.031 at 9 s, floor 0.029; nothing stands beside it."),
-        ({}, "No sampler has a number at 9 s."),
+        ({}, "No sampler has a number of every seed at 9 s."),
     ],
 )
 def test_a_row_is_best_where_the_seeds_tell_it_from_all_others(rows, expected):
     assert sentence(**rows) == expected
+
+
+def test_a_better_one_that_lost_a_seed_is_named():
+    rows = {"A": [0.012, 0.011], "B": [0.10, 0.11, 0.10]}
+    lost = "Left out, since a seed of theirs has no number: A (0.0115 ± 0.00071)."
+    assert sentence(["A"], **rows).endswith(f"nothing stands beside it. {lost}")
+    assert sentence(["A"], A=rows["A"]) == f"No sampler has a number of every seed at 9 s. {lost}"
 
 
 def test_many_that_cannot_be_told_apart_are_counted():

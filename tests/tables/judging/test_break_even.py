@@ -119,8 +119,9 @@ def test_a_cell_has_the_budgets_up_to_its_own_of_its_problem(table):
     assert cells["UDNS", LONG].measured == 12  # the short training is slower than the long chain
 
 
-@pytest.mark.parametrize("status", ["failed", "partial"])
-def test_a_chain_that_failed_leaves_the_comparison_in_part(table, status):
+@pytest.mark.parametrize("names", [NAMES[:4], ["modes"], ["rate"]])
+@pytest.mark.parametrize("status", ["failed", "partial", "missing", "data-missing"])
+def test_a_chain_without_a_number_leaves_the_comparison_in_part(table, status, names):
     """Without it the trained sampler would seem to pay the earlier."""
     chain = ((seed, (0.02, 2.0, 100.0)) for seed in range(3))
     learned = ((seed, (0.02, 80.0, 1000.0)) for seed in range(3))
@@ -128,7 +129,11 @@ def test_a_chain_that_failed_leaves_the_comparison_in_part(table, status):
     (whole,) = found(table, cells).values()
     assert whole.status == "measured" and whole.note is None
     lost = [
-        dataclasses.replace(cell, row="Metropolis", values=cell.values[:1], status=status)
+        dataclasses.replace(
+            cell,
+            row="Metropolis",
+            **({"values": [], "status": status} if cell.metric in names else {}),
+        )
         for cell in cells
         if cell.row == "Gibbs"
     ]

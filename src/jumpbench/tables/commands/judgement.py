@@ -80,6 +80,7 @@ class Judgement:
         if metrics is None:
             why = "the reference run failed, so there is no error"
             return replace(self, kind="alone", why=why, words=why)
+        metrics = {name: float(value) for name, value in metrics.items()}  # "inf" is a word there
         rhat, trips = metrics["rhat"], metrics["trips"]
         spent = max(self.seconds, metrics["sample_seconds"] * metrics["n_samples"])
         words = (

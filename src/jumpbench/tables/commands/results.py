@@ -83,7 +83,8 @@ def load_run(run: str | Path) -> FinishedRun:
     record = read_metrics(folder)
     if record is None:
         raise UserError(f"{folder} has not finished; run it first (jumpbench status says what is)")
-    return FinishedRun(folder, read_config(folder), record["metrics"])
+    numbers = {name: float(value) for name, value in record["metrics"].items()}  # "inf" in JSON
+    return FinishedRun(folder, read_config(folder), numbers)
 
 
 def _folder(run: str) -> Path:

@@ -18,17 +18,21 @@ def best_row(table: Table, cells: Sequence[Cell], column: str, metric: Metric) -
     The best row is compared with every other one, seed by seed, by Student's t at the level of the
     table's ``sigmas``, which all comparisons share (Holm). The level is approximate: the row that
     is compared was chosen by the same numbers (of ten equal samplers at three seeds, one is told
-    apart in 8 % of cases, not 5 %). Rows without a whole number are left out.
+    apart in 8 % of cases, not 5 %). Rows of which a seed has no number are left out, and named.
     """
-    ranked = sorted(
-        (
-            cell for cell in cells
-            if cell.column == column and cell.metric == metric.name and cell.status == "measured"
-        ),
-        key=lambda cell: cell.measured or 0.0,
-    )  # fmt: skip
+    here = [cell for cell in cells if cell.column == column and cell.metric == metric.name]
+    said = _best(table, [c for c in here if c.status == "measured"], column, metric)
+    lost = [cell for cell in here if cell.status in ("partial", "failed")]
+    if not lost:
+        return said
+    names = ", ".join(f"{c.row} ({_number(c)})" if c.values else c.row for c in lost)
+    return f"{said} Left out, since a seed of theirs has no number: {names}."
+
+
+def _best(table: Table, cells: Sequence[Cell], column: str, metric: Metric) -> str:
+    ranked = sorted(cells, key=lambda cell: cell.measured or 0.0)
     if not ranked:
-        return f"No sampler has a number at {column}."
+        return f"No sampler has a number of every seed at {column}."
     best, *others = ranked
     floor = "" if best.perfect is None else f", floor {significant(best.perfect, 3)}"
     if not others:

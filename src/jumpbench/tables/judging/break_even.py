@@ -28,12 +28,14 @@ power of ten from 0 (the first sample) to 12 (never); its words are the median o
 interval, the least and the largest. With one seed s is 0 and there is no interval. A claim about it
 counts seeds, since "never" is not a measurement that a mean could take in; three are too few.
 
-Chains are the rows that have all of these metrics and not this one.
+Chains are the rows that have all of these metrics and not this one. Where one of them was not run,
+failed or lacks a seed, the cell is partial.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from statistics import fmean, median_high, stdev
 
 from jumpbench.tables.judging.cells import Cell, Value, by_place, uncertainty
@@ -149,7 +151,7 @@ def _filled(
     if not values:
         why = "no chain has a number to compare it with"
         return replace(cell, values=[], measured=None, std=None, status="missing", note=why)
-    gap = _gap(places, at, of.errors[0])
+    gap = _gap(places, at, of.names)
     powers = [value.value for value in values]
     _, standard_error, df = uncertainty(metric, powers, cell.n_samples, None)
     return replace(
@@ -160,12 +162,12 @@ def _filled(
     )  # fmt: skip
 
 
-def _gap(places: Places, chains: Iterable[tuple[str, str]], error: str) -> str:
-    """Which chain has no number or not all seeds, since it failed; empty if none. Without it a
-    trained sampler would seem to pay the earlier."""
-    for row, column in chains:
-        cell = places.get((row, column, error))
-        if cell is not None and cell.status in ("failed", "partial"):
+def _gap(places: Places, chains: Iterable[tuple[str, str]], names: Iterable[str]) -> str:
+    """Which chain lacks a number or seeds, since it failed or was not run; empty if none. Without
+    it a trained sampler would seem to pay the earlier."""
+    for (row, column), name in product(chains, names):
+        cell = places.get((row, column, name))
+        if cell is not None and cell.asked and cell.status != "measured":
             return f"{row} ({column}), which it is compared with, is {cell.status}"
     return ""
 

@@ -12,6 +12,9 @@ from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs.codeage import is_outdated
 from jumpbench.tables.runs.git import is_here
 
+_COUNTED = re.compile(r"\d+ of \d+ seeds")
+"""The note of a cell that merely lacks seeds."""
+
 
 class RecordedRuns:
     """The runs of a record (the content of a ``table.json``) and their numbers.
@@ -75,13 +78,15 @@ class RecordedRuns:
     def failure(self, entry: GridCell, run: Run) -> str | None:
         """Why the recorded run of an entry has no number; None where the record does not say.
 
-        A cell has one note: of several runs without a number each has the first one's.
+        A cell has one note: of several runs without a number each has the first one's. A seed that
+        the record was not made with has not failed.
         """
         cell = self._cells.get((entry.row.name, entry.column.name, entry.metric.name))
         if cell is None or not cell.note or run.id in {value.run for value in cell.values}:
             return None
         failed = cell.status == "failed" and run.id in cell.run_ids
-        partial = cell.status == "partial" and not re.fullmatch(r"\d+ of \d+ seeds", cell.note)
+        tried = run.seed in self.seeds
+        partial = tried and cell.status == "partial" and not _COUNTED.fullmatch(cell.note)
         return cell.note if failed or partial else None
 
     def left(self, grid: Iterable[GridCell]) -> list[GridCell]:
@@ -127,7 +132,7 @@ class RecordedRuns:
         return [*known, whole]
 
     def is_outdated(self, run: Run, origin: Mapping[str, Any]) -> bool:
-        """Whether a run of the record is older than its code.
+        """Whether a run of the record is older than its code, or than that of a run it needs.
 
         Asked are, in this order: the digests of files that were not committed; ``same_at``, a
         commit that was found to give the same numbers, or else that of the run, and what changed
@@ -136,7 +141,8 @@ class RecordedRuns:
         """
         commits = [origin["same_at"]] if origin.get("same_at") else commits_of(origin)
         edited = origin.get("edited") or {}
-        if any(is_outdated(run.config, {"commit": c, "edited": edited}) for c in commits):
+        each = [one.config for one in run.with_needs()]
+        if any(is_outdated(one, {"commit": c, "edited": edited}) for c in commits for one in each):
             return True
         known = bool(commits) and all(map(is_here, commits))
         return not known and run.id in (self.provenance.get("outdated_runs") or ())

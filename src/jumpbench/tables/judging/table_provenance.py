@@ -3,7 +3,7 @@
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 from statistics import fmean
 from typing import Any
@@ -45,7 +45,7 @@ def table_provenance(
             entry, seconds = _origin(origin), _wall_seconds(origin)
             same = origins.setdefault(json.dumps(entry, sort_keys=True), {**entry, "runs": {}})
             same["runs"][run.id] = round(seconds, 1)
-            if with_age and is_outdated(run.config, origin):
+            if with_age and any(is_outdated(*one) for one in _made(run, origin)):
                 outdated.append(run.id)
     listed = list(origins.values())
     if recorded and elsewhere:
@@ -65,6 +65,14 @@ def table_provenance(
         "seconds": measured_seconds(grid, recorded, elsewhere), "collected": now(),
         "collected_by": {**code_version(), "versions": versions()},
     }  # fmt: skip
+
+
+def _made(run: Run, origin: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Configuration and provenance of a run and of every run that it needs; one whose folder has
+    none is taken for as old as the run itself."""
+    for one in run.with_needs():
+        file = one.folder / PROVENANCE
+        yield one.config, read_json(file, "delete it") if os.path.isfile(file) else origin
 
 
 def _origin(provenance: Mapping[str, Any]) -> dict[str, Any]:

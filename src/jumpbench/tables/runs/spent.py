@@ -10,7 +10,7 @@ def spent(metrics: Mapping[str, Any], needed: Iterable[Mapping[str, Any]]) -> di
     """Totals of a run, to be added to its ``metrics``; ``needed`` are those of the runs it needs.
 
     - ``run/trained_seconds``, ``..._energy_evaluations``, ``..._network_evaluations``: of this
-      training and of every one that it goes on from, a warm start's hotter one;
+      training and of every run that it needs: a warm start's hotter one, a prior, a judge;
     - ``run/seconds``, ``run/energy_evaluations``, ``run/network_evaluations``: with the samples;
     - ``run/setup_seconds``: before the first sample that counts, which is the training, or the
       burn-in or pilot of a chain (``setup_seconds``).
