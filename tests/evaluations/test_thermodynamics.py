@@ -7,6 +7,7 @@ import torch
 
 from jumpbench.errors import UserError
 from jumpbench.evaluations.thermodynamics import ThermodynamicsEvaluation
+from jumpbench.evaluations.weights import SYSTEM, of_weights
 from jumpbench.paths import suite_root
 from jumpbench.samplers.draws import Draws
 from jumpbench.targets.base import Target
@@ -38,6 +39,20 @@ def test_exact_samples_score_the_exact_values():
     assert shift == pytest.approx(0.1 / (0.3 * 9), abs=1e-9)
     assert abs(values["log_rmse"] - values["log_rmse_floor"]) < 1.5
     assert values["free_energy_std"] == pytest.approx(0, abs=1e-12)
+
+
+def test_weights_of_systems_have_the_error_over_systems():
+    """Weights within a system are equal: what they say of log Z is one number a system."""
+    target = Ising(3, 0.3)
+    estimates = torch.tensor([8.0, 8.4, 7.9, 8.2], dtype=torch.float64)
+    judge = ThermodynamicsEvaluation(target)
+    system = torch.arange(2).repeat_interleave(50)
+    for part in estimates.split(2):
+        states = torch.randint(2, (100, 9), generator=torch.Generator().manual_seed(0))
+        judge.update(Draws(states, part[system], extras={SYSTEM: system}), {})
+    values, expected = judge.results(), of_weights(estimates)
+    for name in ("log_z", "log_z_error"):
+        assert values[name] == pytest.approx(expected[name], rel=1e-9), name
 
 
 def test_another_target_is_referred_to_an_evaluation_that_there_is():

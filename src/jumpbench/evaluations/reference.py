@@ -9,6 +9,7 @@ from jumpbench.artifacts import load_artifacts
 from jumpbench.evaluations.base import Evaluation
 from jumpbench.evaluations.energy_classes import EnergyClasses, floor
 from jumpbench.evaluations.own_numbers import shares
+from jumpbench.evaluations.weights import SYSTEM
 from jumpbench.metrics.histogram import total_variation
 from jumpbench.metrics.states import energies
 from jumpbench.samplers.draws import Draws
@@ -51,7 +52,11 @@ class ReferenceEvaluation(Evaluation):
         classes = EnergyClasses(known, torch.full_like(known, 1 / len(known)))
         found = classes.of(energies(self.target, draws.samples.long()), shares(draws))
         n, m = float(len(draws)), number["effective_samples"]
-        values = {k: float(v.double().mean()) for k, v in draws.extras.items() if v.dim() == 1}
+        values = {
+            k: float(v.double().mean())
+            for k, v in draws.extras.items()
+            if v.dim() == 1 and k != SYSTEM
+        }
         return values | {
             "energy_tv": float(total_variation(found, classes.law)),
             "energy_tv_floor": floor(classes.law, n * m / (n + m)),

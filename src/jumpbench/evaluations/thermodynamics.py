@@ -8,8 +8,8 @@ from torch import Tensor
 
 from jumpbench.errors import UserError
 from jumpbench.evaluations.base import Evaluation
+from jumpbench.evaluations.weights import SYSTEM, numbered_on, of_weights
 from jumpbench.samplers.draws import Draws
-from jumpbench.samplers.weights import effective_sample_size, log_normaliser
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.transfer_matrix import torus_with_field
 
@@ -48,6 +48,7 @@ class ThermodynamicsEvaluation(Evaluation):
     def reset(self) -> None:
         self._batches: list[dict[str, float]] = []
         self._weights: dict[str, list[Tensor]] = {}
+        self._systems: list[Tensor] = []
         self._energies: list[Tensor] = []
 
     def update(self, draws: Draws, reference: dict[str, Tensor]) -> None:
@@ -62,9 +63,12 @@ class ThermodynamicsEvaluation(Evaluation):
         left = draws.extras.get("left_log_weights")
         for prefix, weights in (("", draws.log_weights), ("left_", left)):
             if weights is not None:
-                estimates = self._of(weights.double(), log_prob)
+                system = None if prefix else draws.extras.get(SYSTEM)
+                estimates = self._of(weights.double(), log_prob, system)
                 values |= {f"{prefix}{name}": value for name, value in estimates.items()}
                 self._weights.setdefault(prefix, []).append(weights.double())
+                if system is not None:
+                    self._systems.append(system)
         self._batches.append(values)
         self._energies.append(log_prob)
 
@@ -80,12 +84,9 @@ class ThermodynamicsEvaluation(Evaluation):
         entropy = self.target.beta * (internal - free)
         return {"free_energy": free, "internal_energy": internal, "entropy": entropy}
 
-    def _of(self, weights: Tensor, log_prob: Tensor) -> dict[str, float]:
+    def _of(self, weights: Tensor, log_prob: Tensor, system: Tensor | None) -> dict[str, float]:
         mean = float((weights.softmax(0) * log_prob).sum())
-        values = self._per_site(float(weights.mean()), mean)
-        values["ess"] = float(effective_sample_size(weights))
-        values["log_z"], values["log_z_error"] = (float(v) for v in log_normaliser(weights))
-        return values
+        return self._per_site(float(weights.mean()), mean) | of_weights(weights, system)
 
     def results(self) -> dict[str, float]:
         values: dict[str, float] = {}
@@ -98,9 +99,10 @@ class ThermodynamicsEvaluation(Evaluation):
         exact |= {"log_z": self._exact.log_z, "ess": 1.0, "mean_spin": self._exact.mean_spin}
         values |= {f"exact_{name}": value for name, value in exact.items()}
         for prefix, weights in self._weights.items():
-            log_z, error = (float(v) for v in log_normaliser(torch.cat(weights)))
-            values |= {f"{prefix}log_z": log_z, f"{prefix}log_z_error": error}
-            values[f"{prefix}log_z_deviation"] = abs(log_z - self._exact.log_z)
+            system = numbered_on(self._systems) if self._systems and not prefix else None
+            joined = of_weights(torch.cat(weights), system)
+            values |= {f"{prefix}{name}": joined[name] for name in ("log_z", "log_z_error")}
+            values[f"{prefix}log_z_deviation"] = abs(joined["log_z"] - self._exact.log_z)
         away = abs(values["mean_energy"] - values["exact_internal_energy"])
         values["mean_energy_deviation"] = away
         spread = self._exact.std_log_prob / (self.target.beta * self.target.length)

@@ -223,3 +223,19 @@ def law_errors(method, problem, beta, chains):
             log_prob = one.log_prob(states)
             errors.append((drawn[index] - log_prob.softmax(0) @ log_prob).abs())
     return float(torch.stack(errors).mean())
+
+
+def test_curves_are_of_each_law_since_its_normaliser_is_its_own(monkeypatch):
+    """Rings of 16 and 20 nodes as good as without energy, and no rates: all weights of a law are
+    equal, and log Z is log 2^16 or log 2^20."""
+    rings = Graphs.of([(n, [(i, (i + 1) % n) for i in range(n)]) for n in (16, 20)])
+    laws = IndependentSets(rings, 1e-9)
+    method = GraphDNFS(IndependentSets, 20, NETWORK, n_steps=8, chains=64, graphs_per_rollout=2)
+    monkeypatch.setattr(method, "log_dict", lambda values: None)
+    method.learner.refresh(laws, generator())
+    rows = laws.rows(torch.arange(2).repeat_interleave(32))
+    still = lambda x, t, graphs: torch.zeros(*x.shape, 2)  # noqa: E731
+    method._record(simulate_flow(still, rows, time_grid(8), 64, generator()))
+    last = {name: values[-1] for name, values in method.curves.items()}
+    assert last["ess"] == pytest.approx(1.0, abs=1e-6)
+    assert last["slope_std"] < 1e-6 and last["integrand_std"] < 1e-6

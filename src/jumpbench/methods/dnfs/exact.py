@@ -99,7 +99,7 @@ class ExactLaw:
     """A probe: how far the sampler's exact law and weights are from the target's.
 
     ``tv``: total variation of the law of the ends; ``log_z_bias`` and ``left_log_z_bias``:
-    log E[exp w] - log Z; ``log_z_gap``: log Z - E[w] >= 0; ``exact_ess``.
+    log E[exp w] - log Z; ``log_z_gap``: log Z - E[w] >= 0 but for O(dt^2); ``exact_ess``.
     """
 
     def __call__(

@@ -73,6 +73,7 @@ class Learner:
         self.meter = Meter()
         self._laws: list[Any] = []
         self.target: DiscreteTarget | None = None
+        self.laws = 1  # of the last roll-out
 
     def refresh(
         self,
@@ -86,6 +87,7 @@ class Learner:
         """
         several = cast(GraphLaw, target) if hasattr(target, "rows") else None
         laws = len(several) if several is not None and len(several) > 1 else 0
+        self.laws = laws or 1
         if laws and self.chains % laws:
             raise UserError(f"{self.chains} chains cannot be shared out over {laws} laws")
         device = generator.device
@@ -101,7 +103,7 @@ class Learner:
             self.network, each, time_grid(self.n_steps, device), self.chains, generator,
             self.clamp, keep_path=True, hook=keep if self.store.keep_slopes else None,
         )  # fmt: skip
-        shape = (self.n_steps + 1, laws or 1, -1)
+        shape = (self.n_steps + 1, self.laws, -1)
         derivative = self.estimate(paths.slopes.view(shape), paths.integrands.view(shape))
         self.store.add(paths.states, reduce(derivative), points or None)
         self.meter.add(paths.cost, self.chains)

@@ -11,7 +11,8 @@ from jumpbench.samplers.annealed_path import Slope
 class Store:
     """Up to ``slots`` roll-outs of M trajectories on K + 1 grid points.
 
-    Pairs (grid point, state) are drawn in shuffled order, without replacement until all were.
+    Pairs (grid point, state) are drawn in shuffled order, without replacement until fewer
+    than a batch are left, and then anew.
 
     Args:
         slots: roll-outs kept.

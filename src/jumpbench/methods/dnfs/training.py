@@ -73,13 +73,15 @@ class FlowTraining(Method, ABC):
         return cast(Tensor, self.all_gather(estimate)).mean(0)
 
     def _record(self, paths: FlowPaths) -> None:
+        """Spreads over the trajectories of each law, whose Z is its own; their means over laws."""
+        each = (-1, self.learner.laws, self.learner.chains // self.learner.laws)
         none_yet = not self._losses
         losses = paths.slopes.new_tensor([torch.nan]) if none_yet else torch.stack(self._losses)
         self._losses = []
         point = {
-            "slope_std": paths.slopes.std(1).mean(),
-            "integrand_std": paths.integrands.std(1).mean(),
-            "ess": effective_sample_size(paths.log_weights),
+            "slope_std": paths.slopes.view(each).std(-1).mean(),
+            "integrand_std": paths.integrands.view(each).std(-1).mean(),
+            "ess": effective_sample_size(paths.log_weights.view(self.learner.laws, -1)).mean(),
             "loss": losses.mean(),
         }
         values = dict(zip(point, torch.stack([v.double() for v in point.values()]).tolist(),

@@ -24,7 +24,8 @@ def undecided(law: GraphLaw, x: Tensor, ratios: Tensor) -> Tensor:
     """Nodes (B, D) whose choice would raise the law: what may be chosen next.
 
     A choice lowers the gain of every other node of sets and of cuts, so a node that is ruled out
-    stays out, and a solution may be reached through any order of its nodes.
+    stays out. A set may be reached through any order of its nodes, a cut through those orders that
+    :func:`parents` allows.
     """
     return (x == 0) & law.mask & (ratios > 0)
 
