@@ -1,6 +1,7 @@
 """The leaderboard's tables: equal budgets, networks of one size, exact laws behind every column."""
 
 import json
+from statistics import fmean
 
 import pytest
 
@@ -76,6 +77,30 @@ def test_learned_samplers_have_networks_of_about_a_hundred_thousand_parameters(t
         sizes = [sum(p.numel() for p in network.parameters()) for network in networks]
         assert sizes and all(60_000 < size < 140_000 for size in sizes), (row, sizes)
     assert trained == (8 if table == "leaderboard/glass" else 9)  # no warm start in its last column
+
+
+def test_leaps_is_larger_on_long_states_as_the_readme_says():
+    grid = build(load("leaderboard/sets"), Selection("medium", "1", "LEAPS", "40 nodes*"))
+    (run,) = unique_runs(grid)
+    method = construct(run.config["method"], "method")
+    size = sum(p.numel() for p in method.network.parameters())
+    text = (reproduce_dir() / "leaderboard/README.md").read_text()
+    assert f"{size:,} on 40 nodes" in text
+
+
+def test_readings_say_what_ais_and_smc_take_of_a_budget():
+    shares = [
+        value["value"] / float(cell["column"].split(", ")[-1].removesuffix(" s"))
+        for name in TIMED
+        for cell in read_record(name, "medium")["cells"]
+        if cell["row"] in ("AIS", "SMC") and cell["metric"] == "seconds"
+        and cell["column"].endswith(" s")
+        for value in cell["values"]
+    ]  # fmt: skip
+    low, high, mean = (100 * of(shares) for of in (min, max, fmean))
+    words = f"take {low:.0f} to {high:.0f} % of it, {mean:.0f} % on average"
+    for name in TIMED:
+        assert any(words in line for line in load(name).reading), (name, words)
 
 
 def test_a_plan_takes_the_budgets_for_the_price():
