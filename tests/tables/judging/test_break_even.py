@@ -11,13 +11,9 @@ from pydantic import TypeAdapter
 
 from jumpbench.errors import UserError
 from jumpbench.evaluations.energy_classes import floor_spread
-from jumpbench.tables.judging.break_even import (
-    Budget,
-    Limit,
-    in_words,
-    with_break_even,
-)
+from jumpbench.tables.judging.break_even import Budget, Limit, in_words
 from jumpbench.tables.judging.break_even import break_even as of_errors
+from jumpbench.tables.judging.break_even_cells import with_break_even
 from jumpbench.tables.judging.cells import Cell, Value, uncertainty
 from jumpbench.tables.judging.claims import evaluate
 from jumpbench.tables.language.checks import Check

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
 
-from jumpbench.tables.judging.break_even import with_break_even
+from jumpbench.tables.judging.break_even_cells import with_break_even
 from jumpbench.tables.judging.cells import Cell, spread_in_print, uncertainty, verdict
 from jumpbench.tables.judging.readings import Reading, Records, read
 from jumpbench.tables.language.metric import Metric
