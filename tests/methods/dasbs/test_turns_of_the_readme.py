@@ -73,7 +73,6 @@ class Turns:
         return fitted
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gamma", "best", "left"),
     [

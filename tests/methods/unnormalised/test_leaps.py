@@ -23,7 +23,6 @@ from jumpbench.targets.base import Target, random_states
 from jumpbench.targets.enumeration import enumerate_law
 from jumpbench.targets.ising import Ising
 from jumpbench.targets.potts import Potts
-from jumpbench.targets.tabular import Tabular
 from oracles import Ring
 from support import quiet_trainer
 
@@ -265,11 +264,3 @@ def test_errors_are_one_line(tmp_path):
 
     with pytest.raises(UserError, match="-inf at"):
         quiet_trainer(1, tmp_path).fit(small(Holes(), LocallyEquivariantPerceptron), Numbers())
-
-
-def test_a_law_with_excluded_states_is_refused_before_training():
-    log_prob = torch.zeros(2, 2, 2)
-    log_prob[1, 1, 1] = -torch.inf
-    method = small(Tabular(log_prob), partial(LocallyEquivariantPerceptron, hidden=8))
-    with pytest.raises(UserError, match=r"-inf at|excludes"):
-        quiet_trainer(1).fit(method, Numbers())

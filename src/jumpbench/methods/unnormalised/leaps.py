@@ -20,7 +20,7 @@ from jumpbench.samplers.annealed_jumps import (
     annealed_rollout,
     path_sum,
 )
-from jumpbench.samplers.annealed_path import check_positive, residual_generator
+from jumpbench.samplers.annealed_path import residual_generator
 from jumpbench.samplers.chain import Kernel
 from jumpbench.samplers.cost import metered, table_evaluations
 from jumpbench.samplers.draws import Draws
@@ -116,10 +116,6 @@ class LEAPS(NetworkSampler):
         self.register_buffer("stored_times", torch.zeros(shape, device=device))
         lengths = torch.zeros(self.stored_rollouts, dtype=torch.long, device=device)
         self.register_buffer("stored_lengths", lengths)
-
-    def on_fit_start(self) -> None:
-        super().on_fit_start()
-        check_positive(self.target, self.generator("check"))
 
     def check_networks(self, x: Tensor) -> None:
         check_flux(self.network, x, self.target.n_states)
