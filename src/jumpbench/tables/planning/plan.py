@@ -129,8 +129,11 @@ def _plan(
 def _in_the_words_of(config: dict[str, Any], error: OmegaConfBaseException) -> str | None:
     """What to say of a formula whose node is not there: the first missing name, and the others."""
     missing = re.match(r"Interpolation key '([\w.]+)' not found", str(error))
+    if missing is None:
+        return None
     node: Any = config
-    for place, name in enumerate(names := missing[1].split(".") if missing else ()):
+    names = missing[1].split(".")
+    for place, name in enumerate(names):
         if not isinstance(node, dict):
             return None
         if name not in node:
