@@ -16,9 +16,13 @@ from jumpbench.tables.planning.models import is_model
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.run_places import Purpose, run_places, steps_of, work_digest
 from jumpbench.tables.runs import METRICS, PROVENANCE
+from jumpbench.tables.runs.attempts import attempts_of
 from jumpbench.tables.runs.codeage import is_outdated
 from jumpbench.tables.runs.provenance import code_version, now, versions
 from jumpbench.tables.runs.store import read_json
+
+SEVERAL = "several"
+"""In place of the digest of a file that differed between attempts: it is like no other."""
 
 # What a provenance.json of odd content raises; the cell's number does not depend on it.
 DAMAGED = (UserError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
@@ -68,23 +72,34 @@ def table_provenance(
 
 
 def _made(run: Run, origin: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Configuration and provenance of a run and of every run that it needs; one whose folder has
-    none is taken for as old as the run itself."""
+    """Configuration and provenance of every attempt at a run and at those that it needs; one whose
+    folder has none is taken for as old as the run itself."""
     for one in run.with_needs():
         file = one.folder / PROVENANCE
-        yield one.config, read_json(file, "delete it") if os.path.isfile(file) else origin
+        made = read_json(file, "delete it") if os.path.isfile(file) else origin
+        for attempt in attempts_of(made):
+            yield one.config, dict(attempt)
 
 
 def _origin(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """The code and the machine of a run, which it shares with others."""
+    """The code and the machine of a run, which it shares with others: those of all its attempts."""
+    attempts = attempts_of(provenance)
+    commits = {one["commit"] for one in attempts}
+    edited: dict[str, str] = {}
+    for name, digest in (item for one in attempts for item in (one.get("edited") or {}).items()):
+        edited[name] = digest if edited.get(name, digest) == digest else SEVERAL
+    return {
+        "made_by": list(dict.fromkeys(map(_version, attempts))),
+        **({"commit": provenance["commit"]} if len(commits) == 1 else {}),
+        **({"edited": edited} if edited else {}),
+        "hardware": list(dict.fromkeys(map(_machine, attempts))),
+    }
+
+
+def _machine(provenance: Mapping[str, Any]) -> str:
     machine = provenance["hardware"]
     device = f"{machine['gpu']}, " if machine.get("gpu") else ""
-    edited = provenance.get("edited") or {}
-    return {
-        "made_by": [_version(provenance)], "commit": provenance["commit"],
-        **({"edited": edited} if edited else {}),
-        "hardware": [f"{device}{machine['cpu']}, {provenance['threads']} threads"],
-    }  # fmt: skip
+    return f"{device}{machine['cpu']}, {provenance['threads']} threads"
 
 
 def _all_of(origins: Iterable[Mapping[str, Any]], key: str) -> list[str]:

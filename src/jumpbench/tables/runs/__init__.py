@@ -10,6 +10,7 @@
    test stage leaves each batch of draws on disk (:mod:`jumpbench.methods.common.shards`).
 4. *Stopped*, by a signal, a limit or a crash: the next attempt goes on from the last checkpoint
    and the draws that are there. What went wrong stays as the error, which the next attempt deletes.
+   Whose code and time that was stays too (:mod:`~jumpbench.tables.runs.attempts`).
 5. *Finished*: samples and provenance are written, and the metrics last, in one step. A folder
    with metrics is finished and never made again, unless
    :func:`~jumpbench.tables.runs.attempt.forget` takes them away.
@@ -20,6 +21,7 @@ from jumpbench.paths import CHECKPOINTS, LAST_CHECKPOINT, SAMPLES
 CONFIG = "config.yaml"  # what is constructed, folders of needed runs filled in
 LABELS = "labels.json"  # table, row, column and scale that an experiment logger shows
 LOCK = ".lock"  # held while a process makes the run
+ATTEMPTS = "attempts.json"  # code, machine and seconds of each attempt, until it is finished
 BEGUN = "begun.json"  # by whom; without the lock it is what a killed process left
 PROGRESS = "progress.json"  # stage and step, for other processes
 JOB = "job.json"  # the job of a cluster that makes it
@@ -38,7 +40,7 @@ METRICS = "metrics.json"  # written last: the run is finished
 BY_SAMPLE = "by_sample"  # in METRICS, and an artifact: the numbers of single samples
 
 __all__ = [
-    "BEGUN", "BY_SAMPLE", "CHECKPOINTS", "CONFIG", "CURVES", "DRAWS", "ERROR", "FIGURES", "JOB",
-    "LABELS", "LAST_CHECKPOINT", "LOCK", "LOG", "METRICS", "MIRROR", "OUTPUT",
+    "ATTEMPTS", "BEGUN", "BY_SAMPLE", "CHECKPOINTS", "CONFIG", "CURVES", "DRAWS", "ERROR",
+    "FIGURES", "JOB", "LABELS", "LAST_CHECKPOINT", "LOCK", "LOG", "METRICS", "MIRROR", "OUTPUT",
     "PREVIOUS_CHECKPOINT", "PROGRESS", "PROVENANCE", "SAMPLES", "STEP", "TRAINING",
 ]  # fmt: skip

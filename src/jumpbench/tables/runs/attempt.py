@@ -19,6 +19,7 @@ from filelock import Timeout
 
 from jumpbench.errors import UserError
 from jumpbench.tables.runs import (
+    ATTEMPTS,
     BEGUN,
     CHECKPOINTS,
     DRAWS,
@@ -97,7 +98,7 @@ def forget(folders: Sequence[Path]) -> None:
             except Timeout:
                 raise UserError(f"{folder.name} is being made now; wait for it to end") from None
         for folder in there:
-            for name in (METRICS, ERROR, BEGUN, SAMPLES, MIRROR):
+            for name in (METRICS, ERROR, BEGUN, ATTEMPTS, SAMPLES, MIRROR):
                 (folder / name).unlink(missing_ok=True)
             for name in (CHECKPOINTS, DRAWS, TRAINING):
                 shutil.rmtree(folder / name, ignore_errors=True)

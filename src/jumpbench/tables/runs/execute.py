@@ -4,9 +4,11 @@
 its last checkpoint and its draws.
 """
 
+import contextlib
 import io
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,7 @@ from jumpbench.tables.runs import (
     PROVENANCE,
     SAMPLES,
 )
+from jumpbench.tables.runs.attempts import Attempts
 from jumpbench.tables.runs.failures import recorded_failure, users_error
 from jumpbench.tables.runs.provenance import Started, note_code, provenance
 from jumpbench.tables.runs.runlog import logging_to
@@ -80,7 +83,7 @@ class _RunJob:
         from jumpbench.tables.runs.mirrors import log_models, log_results, mark
         from jumpbench.tables.runs.parts import build
 
-        started = Started()
+        started, attempts = Started(), Attempts(self.folder)
         note_code()
         keep_freed_memory()
         forget_peak()
@@ -91,7 +94,7 @@ class _RunJob:
         with Interrupts() as interrupts:
             self.parts = build(self.folder, self.config, self.watch, self.labels, interrupts)
             loggers = self.parts.trainer.loggers
-            with closed_on_failure(loggers):
+            with self.noted(attempts, started), closed_on_failure(loggers):
                 for stage in self.config["stages"]:
                     stages[stage]()
                     interrupts.end_if_asked(self.parts.trainer)
@@ -99,8 +102,26 @@ class _RunJob:
                 log_models(loggers, self.folder, self.config)
             close(loggers)
             if self.parts.trainer.is_global_zero:
-                self.finish(started)
+                self.finish(attempts.together(self.origin(started)))
                 mark(self.folder, self.config)
+                attempts.forget()
+
+    @contextlib.contextmanager
+    def noted(self, attempts: Attempts, started: Started) -> Iterator[None]:
+        """The first process notes that the attempt begins, and how long it took if it fails."""
+        if not self.parts.trainer.is_global_zero:
+            yield
+            return
+        attempts.begin(self.origin(started))
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(Exception):  # what is raised says more than a full disk would
+                attempts.end(self.origin(started))
+            raise
+
+    def origin(self, started: Started) -> dict[str, Any]:
+        return provenance(self.config, started, str(self.parts.trainer.strategy.root_device))
 
     def fit(self) -> None:
         from jumpbench.tables.runs.checkpoints import resume_point
@@ -148,8 +169,8 @@ class _RunJob:
 
         self.metrics |= training_memory(self.config)
 
-    def finish(self, started: Started) -> None:
-        """Write what the run leaves behind; ``metrics.json`` last."""
+    def finish(self, origin: dict[str, Any]) -> None:
+        """Write what the run leaves behind, with its provenance; ``metrics.json`` last."""
         import torch
 
         from jumpbench.tables.runs.checkpoints import keep_last_only
@@ -162,7 +183,6 @@ class _RunJob:
             buffer = io.BytesIO()
             torch.save(artifacts, buffer)
             write_atomic(self.folder / SAMPLES, buffer.getvalue())
-        origin = provenance(self.config, started, str(self.parts.trainer.strategy.root_device))
         self.metrics |= spent(self.metrics, self.needed)
         self.metrics["run/peak_memory_gb"] = origin["peak_memory_gb"]
         write_json(self.folder / PROVENANCE, origin)

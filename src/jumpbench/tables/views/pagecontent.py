@@ -8,6 +8,7 @@ from typing import Any
 from jumpbench.errors import UserError
 from jumpbench.tables.judging.cells import Cell
 from jumpbench.tables.runs import PROVENANCE
+from jumpbench.tables.runs.attempts import attempts_of
 from jumpbench.tables.runs.store import read_json, run_folder
 from jumpbench.tables.views import wording
 from jumpbench.tables.views.layout import inside
@@ -74,11 +75,10 @@ def _run(run: str) -> dict[str, str]:
     try:
         origin = read_json(run_folder(run) / PROVENANCE, "")
         machine = origin["hardware"]
-        commit = origin["commit"] and str(origin["commit"])[:10]
-        changes = " with local changes" if origin["dirty"] else ""
+        code = dict.fromkeys(map(_code, attempts_of(origin)))
         versions = (f"{name} {version}" for name, version in origin["versions"].items())
         return {
-            "commit": f"{commit}{changes}" if commit else "none",
+            "commit": ", before a stop ".join(code),
             "hardware": f"{machine.get('gpu') or machine['cpu']}, {origin['threads']} threads",
             "took": f"{origin['wall_seconds']} s, {origin['peak_memory_gb']} GB",
             "finished": str(origin["finished"]),
@@ -86,3 +86,8 @@ def _run(run: str) -> dict[str, str]:
         }
     except (UserError, KeyError, TypeError, AttributeError):
         return {}
+
+
+def _code(origin: Mapping[str, Any]) -> str:
+    changes = " with local changes" if origin["dirty"] else ""
+    return f"{str(origin['commit'])[:10]}{changes}" if origin["commit"] else "none"
