@@ -1,10 +1,10 @@
 """What bfloat16 changes of a trained prior, as the table of inverse problems says."""
 
 import torch
-from support import needs_data
 
 import jumpbench
 from jumpbench.data.binary_mnist import BinaryMnist
+from support import needs_data
 
 
 @needs_data("mnist")
