@@ -31,8 +31,8 @@ def slurm(tmp_path_factory):
 def on_slurm(slurm, monkeypatch):
     for name, value in slurm.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("jumpbench.tables.launchers.slurm.POLL_SECONDS", 1.0)
-    monkeypatch.setattr("jumpbench.tables.launchers.slurm.GONE_SECONDS", 1.0)
+    monkeypatch.setattr("jumpbench.tables.launchers.slurm_wait.POLL_SECONDS", 1.0)
+    monkeypatch.setattr("jumpbench.tables.launchers.slurm_wait.GONE_SECONDS", 1.0)
     monkeypatch.setattr("jumpbench.tables.launchers.queue.ASKED_SECONDS", 0.0)
     return slurm
 

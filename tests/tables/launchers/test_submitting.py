@@ -10,7 +10,7 @@ import pytest
 from jumpbench.errors import UserError
 from jumpbench.tables.launchers import launcher
 from jumpbench.tables.planning.plan import plan_run
-from jumpbench.tables.runs.store import read_failure, record_failure
+from jumpbench.tables.runs.failures import read_failure, record_failure
 
 SHORT = "launcher.minutes=2: a job must be longer than launcher.warning (120 s)"
 REFUSED = [

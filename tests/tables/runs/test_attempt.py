@@ -15,10 +15,10 @@ from filelock import FileLock
 from jumpbench.cli.main import main
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.runs.attempt import attempt, was_killed
+from jumpbench.tables.runs.failures import read_failure
 from jumpbench.tables.runs.held import held
 from jumpbench.tables.runs.job import Job, Outcome
 from jumpbench.tables.runs.resources import Resources
-from jumpbench.tables.runs.store import read_failure
 
 
 def job(*overrides):

@@ -178,7 +178,7 @@ def test_a_lock_dies_with_its_process(project, forks):
     coin.write_text(coin.read_text().replace("sleep: 0.0", "sleep: 60.0"))
     process = start(project, "run", "experiment=toy/coin")
     wait_for(lambda: (project / "trace").exists(), process)
-    from jumpbench.tables.runs.store import is_running
+    from jumpbench.tables.runs.held import is_running
 
     folder = plan_run("toy/coin", ["method.sleep=60.0"]).folder
     assert is_running(folder)

@@ -8,7 +8,7 @@ from toys import table_json
 
 from jumpbench.cli.main import main
 from jumpbench.tables.planning.plan import plan_run
-from jumpbench.tables.runs.store import run_lock
+from jumpbench.tables.runs.held import run_lock
 
 CALL = ["toy/coins", "scale=smoke"]
 

@@ -12,7 +12,8 @@ from jumpbench.tables.commands.single import made_runs
 from jumpbench.tables.launchers import Launcher
 from jumpbench.tables.launchers import launcher as launcher_of
 from jumpbench.tables.planning.selection import Selection, chosen
-from jumpbench.tables.runs.store import read_failure, read_metrics
+from jumpbench.tables.runs.failures import read_failure
+from jumpbench.tables.runs.store import read_metrics
 
 
 def tables() -> list[dict[str, Any]]:

@@ -16,8 +16,10 @@ from jumpbench.tables.planning.grid import GridCell, build, unique_runs
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.selection import Selection
 from jumpbench.tables.runs import CHECKPOINTS, STEP
+from jumpbench.tables.runs.failures import read_failure
+from jumpbench.tables.runs.held import is_running
 from jumpbench.tables.runs.job import told_progress
-from jumpbench.tables.runs.store import is_running, read_failure, read_json, read_metrics
+from jumpbench.tables.runs.store import read_json, read_metrics
 from jumpbench.tables.views.console import console, print_json, words
 
 _STYLES = {

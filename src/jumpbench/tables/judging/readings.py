@@ -14,7 +14,8 @@ from jumpbench.tables.language.types import Column, Row
 from jumpbench.tables.planning.grid import GridCell
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs import BY_SAMPLE, METRICS
-from jumpbench.tables.runs.store import failure_status, read_failure, read_metrics
+from jumpbench.tables.runs.failures import failure_status, read_failure
+from jumpbench.tables.runs.store import read_metrics
 
 _REMEDY = "delete it and call again"
 

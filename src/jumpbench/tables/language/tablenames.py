@@ -1,14 +1,14 @@
-"""Names inside a table file that refer to each other must exist, and checks must make sense."""
+"""Names inside a table file that refer to each other must exist."""
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from string import Formatter
-from typing import Any
 
 from jumpbench.data.catalog import datasets
 from jumpbench.names import no_such
-from jumpbench.tables.language.checks import CellRef
+from jumpbench.tables.language.claimnames import CheckNames
 from jumpbench.tables.language.metric import BreakEven
 from jumpbench.tables.language.seeds import check_seeds
 from jumpbench.tables.language.types import Claim, Table
@@ -106,8 +106,14 @@ class _Names:
                 what = f"claim '{claim.id}' needs a check, or the reason why there is none"
                 raise self.wrong(("claims", i), what)
             self._where(claim, ("claims", i))
-            for kind, arguments in claim.check.parts() if claim.check else ():
-                _Checks(self, claim.id, ("claims", i)).check(kind, arguments)
+            if claim.check is not None:
+                said = functools.partial(self._in_claim, claim.id, ("claims", i))
+                names = CheckNames(self.table, self.known, said)
+                for kind, arguments in claim.check.parts():
+                    names.check(kind, arguments)
+
+    def _in_claim(self, claim: str, place: tuple, what: str) -> Exception:
+        return self.wrong(place, f"claim '{claim}': {what}")
 
     def _where(self, claim: Claim, place: tuple) -> None:
         """Some scale can decide it, and those that it names exist and decide claims."""
@@ -164,65 +170,3 @@ class _Names:
             self.refer("row", by_row, ("published", metric))
             for row, by_column in by_row.items():
                 self.refer("column", by_column, ("published", metric, row))
-
-
-class _Checks:
-    """What the check of one claim names."""
-
-    def __init__(self, names: _Names, claim: str, place: tuple) -> None:
-        self.names, self.claim, self.place = names, claim, place
-
-    def wrong(self, what: str) -> Exception:
-        return self.names.wrong(self.place, f"claim '{self.claim}': {what}")
-
-    def refer(self, kind: str, names: Iterable[str]) -> None:
-        for name in names:
-            if name not in self.names.known[kind]:
-                raise self.wrong(f"there is no {kind} '{name}'")
-
-    def check(self, kind: str, at: Any) -> None:
-        if kind in ("compare", "within"):
-            self._sides(kind, at)
-            return
-        rows = {
-            "best": lambda: (at.row, *at.among), "order": lambda: at.rows,
-            "trend": lambda: at.rows, "u_shaped": lambda: at.rows,
-            "same_best": lambda: at.rows,
-            "falls_behind": lambda: (at.row, at.behind),
-        }[kind]()  # fmt: skip
-        self.refer("row", rows)
-        self.refer("metric", at.named_metrics)
-        self.refer("column", at.named_columns)
-        if kind in ("trend", "falls_behind") and not at.named_metrics:
-            raise self.wrong(f"'{kind}' lacks 'metric'")
-        needed = {"trend": 2, "falls_behind": 2, "same_best": 2, "u_shaped": 3}.get(kind, 1)
-        if len(at.named_columns or self.names.known["column"]) < needed:
-            raise self.wrong(f"'{kind}' needs {'two' if needed == 2 else 'three'} columns")
-        if kind != "trend":
-            for metric in at.named_metrics:
-                if self.names.table.metrics[metric].better == "none":
-                    raise self.wrong(f"metric '{metric}' has no better direction")
-
-    def _sides(self, kind: str, at: Any) -> None:
-        metrics = []
-        for side in (at.left, at.right):
-            if isinstance(side, CellRef):
-                self._cell(side, left=side is at.left)
-                metrics.append(self.names.table.metrics[side.metric])
-        if kind == "compare" and at.factor != 1.0:
-            for metric in metrics:
-                if not metric.never_negative:
-                    raise self.wrong(
-                        f"a factor means nothing where '{metric.name}' can be negative; say "
-                        "bounds: [0, null] in the metric if it cannot, or use a margin"
-                    )
-
-    def _cell(self, side: CellRef, left: bool) -> None:
-        table, place = self.names.table, (side.row, side.column, side.metric)
-        if not side.printed:
-            if place not in {(r.name, c.name, m.name) for r, c, m in table.cells()}:
-                raise self.wrong(f"there is no cell {' / '.join(place)}")
-        elif left:
-            raise self.wrong("'printed' belongs to the right side; the left one is ours")
-        elif table.published_value(*place) is None:
-            raise self.wrong(f"the table has no published number {' / '.join(place)}")

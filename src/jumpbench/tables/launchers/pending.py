@@ -8,8 +8,9 @@ from jumpbench.tables.launchers.queue import which_failed
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.signatures import check_files, check_signatures
 from jumpbench.tables.runs.attempt import was_killed
+from jumpbench.tables.runs.failures import failure_kind, read_failure, record_failure
 from jumpbench.tables.runs.resources import Resources
-from jumpbench.tables.runs.store import failure_kind, read_failure, read_metrics, record_failure
+from jumpbench.tables.runs.store import read_metrics
 
 
 class Failures:

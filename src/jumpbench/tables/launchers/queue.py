@@ -11,7 +11,8 @@ from typing import Any
 from jumpbench.errors import UserError
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs import JOB, METRICS
-from jumpbench.tables.runs.store import read_failure, read_json, write_json
+from jumpbench.tables.runs.failures import read_failure
+from jumpbench.tables.runs.store import read_json, write_json
 
 ASKED_SECONDS = 2.0
 _RUNNING = {"RUNNING", "COMPLETING", "SUSPENDED", "STOPPED"}

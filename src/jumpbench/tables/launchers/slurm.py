@@ -1,12 +1,8 @@
 """Runs as jobs of Slurm, by submitit: queued at once, requeued, resumed, asked from any shell."""
 
-import functools
 import math
-import re
 import shutil
-import subprocess
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -20,26 +16,16 @@ from jumpbench.files import make_folder
 from jumpbench.paths import outputs_root
 from jumpbench.tables.launchers import Events, Labels, check_least
 from jumpbench.tables.launchers.pending import Failures, pending
-from jumpbench.tables.launchers.queue import (
-    QUEUE,
-    job_of,
-    queued_as,
-    record_job,
-    why_ended,
-)
+from jumpbench.tables.launchers.queue import QUEUE, queued_as, record_job
+from jumpbench.tables.launchers.slurm_arrays import groups, jobs_needed, largest_array, parts
 from jumpbench.tables.launchers.slurm_job import RunJob
-from jumpbench.tables.launchers.watching import Watching
+from jumpbench.tables.launchers.slurm_wait import until_ended
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.runs import ERROR
 from jumpbench.tables.runs.job import Job
 from jumpbench.tables.runs.resources import Resources
-from jumpbench.tables.runs.store import is_finished, read_failure, read_metrics
+from jumpbench.tables.runs.store import is_finished
 
-POLL_SECONDS = 5.0
-GONE_SECONDS = 90.0
-"""After so many a run whose job is gone is lost."""
-PATIENCE = 20
-"""So many times in a row the scheduler may not answer."""
 # A job's time covers the run's own limit, and what starting and saving take.
 _MARGIN_MINUTES = 5
 
@@ -100,13 +86,13 @@ class Slurm:
             + ("" if self.wait else "; see jumpbench status, and call again for the table")
         )
         if self.wait:
-            _wait([run for run in left if run not in failures], failures, events)
+            until_ended([run for run in left if run not in failures], failures, events)
 
     def _submit(self, runs: Sequence[Run], failures: Failures, labels: Labels) -> int:
         """Queue runs behind the jobs of their needs; how many submissions it took."""
         submissions = 0
-        for group in _groups(runs, failures):
-            for part in _parts(group, _largest_array()):
+        for group in groups(runs, failures):
+            for part in parts(group, largest_array()):
                 for run in part:
                     Job(run.folder, run.placed(), labels.get(run.hash, {})).plan()
                 try:
@@ -140,7 +126,7 @@ class Slurm:
             minutes = min(minutes, math.ceil(resources.minutes) + _MARGIN_MINUTES)
         gpus = 1 if resources.gpus is None and resources.gpu_memory_gb else resources.gpus
         extra: dict[str, Any] = {"requeue": True, **self.extra}
-        if needed := _jobs_needed(run):
+        if needed := jobs_needed(run):
             extra |= {"dependency": "afterok:" + ":".join(needed), "kill-on-invalid-dep": "yes"}
         stated = {
             "name": f"jumpbench-{run.slug}", "timeout_min": minutes,
@@ -162,79 +148,3 @@ def _of_srun(resources: Resources) -> list[str]:
     if resources.machines > 1:  # where one machine's part fails, the others would wait for it
         arguments.append("--kill-on-bad-exit=1")
     return arguments
-
-
-def _groups(runs: Sequence[Run], failures: Failures) -> Iterator[list[Run]]:
-    """Runs of equal resources and needs, each group behind those that it needs.
-
-    The jobs of a group are queued before the next one is asked for.
-    """
-    depths: dict[str, int] = {}
-    for run in runs:
-        if not failures.reached(run):
-            below = [depths[n.hash] for n in run.needs.values() if n.hash in depths]
-            depths[run.hash] = 1 + max(below, default=-1)
-    for depth in sorted(set(depths.values())):
-        groups: dict[Any, list[Run]] = {}
-        for run in runs:
-            if depths.get(run.hash) == depth:
-                key = (run.slug, Resources.of(run.config), tuple(_jobs_needed(run)))
-                groups.setdefault(key, []).append(run)
-        yield from groups.values()
-
-
-def _jobs_needed(run: Run) -> list[str]:
-    """Jobs of needed runs that have not finished."""
-    needs = [need for need in run.needs.values() if read_metrics(need.folder) is None]
-    return sorted(job for need in needs if (job := job_of(need.folder).get("id")))
-
-
-def _parts(runs: list[Run], most: int) -> Iterator[list[Run]]:
-    for first in range(0, len(runs), most):
-        yield runs[first : first + most]
-
-
-@functools.cache
-def _largest_array() -> int:
-    """How many jobs an array may have here."""
-    answer = subprocess.run(["scontrol", "show", "config"], capture_output=True, text=True)
-    limit = re.search(r"MaxArraySize\s*=\s*(\d+)", answer.stdout)
-    return max(int(limit[1]) - 1, 1) if limit else 1000
-
-
-def _wait(runs: Sequence[Run], failures: Failures, events: Events) -> None:
-    """Until every run has finished, or its job has gone without."""
-    left, watching = list(runs), Watching(events)
-    gone_at: dict[str, float] = {}
-    unanswered = 0
-    while left:
-        try:
-            QUEUE.ask()
-            unanswered = 0
-        except UserError:
-            unanswered += 1
-            if unanswered > PATIENCE:
-                raise
-            time.sleep(POLL_SECONDS)
-            continue
-        now = time.monotonic()
-        there = [run.hash for run in left if queued_as(run.folder) is not None]
-        gone_at = {r.hash: gone_at.get(r.hash, now) for r in left if r.hash not in there}
-        # Without a word of why: the numbers of a finished run may be seen a while later, over a
-        # file system of a network.
-        gone = [
-            run for run in left if run.hash in gone_at
-            and (read_failure(run.folder) or now - gone_at[run.hash] >= GONE_SECONDS)
-        ]  # fmt: skip
-        watching.look(left)
-        for run in [run for run in left if is_finished(run.folder)]:
-            left.remove(run)
-            watching.started(run)
-            events.finished(run)
-        for run in gone:
-            if run in left:
-                left.remove(run)
-                if not failures.reached(run):
-                    failures.lose(run, read_failure(run.folder) or why_ended(run))
-        if left:
-            time.sleep(POLL_SECONDS)

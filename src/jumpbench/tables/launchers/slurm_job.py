@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from jumpbench.tables.runs import OUTPUT
+from jumpbench.tables.runs.failures import read_failure
 from jumpbench.tables.runs.job import STOPPED
 from jumpbench.tables.runs.machines import PARTY, joined
-from jumpbench.tables.runs.store import read_failure, read_metrics
+from jumpbench.tables.runs.store import read_metrics
 
 POLL_SECONDS = 0.5
 REQUEUE_SECONDS = 60.0

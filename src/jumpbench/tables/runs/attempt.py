@@ -31,16 +31,12 @@ from jumpbench.tables.runs import (
     SAMPLES,
     TRAINING,
 )
+from jumpbench.tables.runs.failures import read_failure, record_failure
 from jumpbench.tables.runs.held import held
 from jumpbench.tables.runs.job import PROGRESS, Ended, Job, Outcome, ToFile
 from jumpbench.tables.runs.machines import opened
 from jumpbench.tables.runs.resources import time_limit
-from jumpbench.tables.runs.store import (
-    read_failure,
-    read_metrics,
-    record_failure,
-    write_json,
-)
+from jumpbench.tables.runs.store import read_metrics, write_json
 
 
 def attempt(job: Job, watch: Any = None) -> Ended:

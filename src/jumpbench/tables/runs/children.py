@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jumpbench.tables.runs import ERROR, OUTPUT
+from jumpbench.tables.runs.failures import read_failure
 from jumpbench.tables.runs.interrupts import Interrupts
 from jumpbench.tables.runs.job import (
     POLL_SECONDS,
@@ -21,7 +22,7 @@ from jumpbench.tables.runs.job import (
     Outcome,
     tell_progress,
 )
-from jumpbench.tables.runs.store import read_failure, read_metrics, write_json
+from jumpbench.tables.runs.store import read_metrics, write_json
 
 _PR_SET_PDEATHSIG = 1
 

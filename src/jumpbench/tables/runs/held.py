@@ -1,13 +1,21 @@
-"""The lock of a run while this process makes it."""
+"""The lock of a run: held while a process makes it, and freed by the system if that dies."""
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from filelock import Timeout
+from filelock import FileLock, Timeout
 
 from jumpbench.errors import UserError
-from jumpbench.tables.runs.store import run_lock
+from jumpbench.files import make_folder
+from jumpbench.tables.runs import LOCK
+
+
+def run_lock(folder: Path) -> FileLock:
+    """The lock of a run, not yet taken."""
+    make_folder(folder)
+    return FileLock(folder / LOCK)
 
 
 @contextlib.contextmanager
@@ -32,3 +40,16 @@ def held(folder: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def is_running(folder: Path) -> bool:
+    """Whether some process holds the run's lock now."""
+    if not os.path.exists(folder / LOCK):
+        return False
+    try:
+        with run_lock(folder).acquire(timeout=0):
+            return False
+    except (Timeout, UserError):
+        return True
+    except OSError:
+        return False

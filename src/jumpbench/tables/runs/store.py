@@ -1,4 +1,4 @@
-"""Run folders on disk: atomic files, done-markers, locks, one clear line when the disk fails."""
+"""Files of run folders: whole or absent, and one clear line where they are damaged."""
 
 import contextlib
 import json
@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from filelock import FileLock, Timeout
 
-from jumpbench.errors import DataMissing, UserError
-from jumpbench.files import make_folder, write_atomic
+from jumpbench.errors import UserError
+from jumpbench.files import write_atomic
 from jumpbench.paths import outputs_root
-from jumpbench.tables.runs import CONFIG, ERROR, LOCK, METRICS
+from jumpbench.tables.runs import CONFIG, METRICS
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -145,61 +144,7 @@ def run_hash(folder: Path) -> str:
     return folder.name.rsplit("-", 1)[-1]
 
 
-def failure_status(folder: Path) -> str:
-    """``data-missing`` or ``failed``: how a cell reports the run's last error."""
-    return "data-missing" if failure_kind(folder) == DataMissing.__name__ else "failed"
-
-
-def failure_kind(folder: Path) -> str:
-    """Name of the exception that the run's last attempt ended with; ``RunFailed`` if unknown."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        return str(json.loads((folder / ERROR).read_text())["kind"])
-    return "RunFailed"
-
-
-def record_failure(folder: Path, kind: str, message: str) -> None:
-    """Leave in a run's folder why it is not made, for cells and ``status``.
-
-    Nothing is written where another process is making the run, or where the disk refuses: what the
-    caller says on the terminal is all that there is then.
-    """
-    with (
-        contextlib.suppress(Timeout, UserError, OSError),
-        run_lock(folder).acquire(timeout=0),
-    ):
-        write_json(folder / ERROR, {"kind": kind, "message": message})
-
-
-def read_failure(folder: Path) -> str | None:
-    """Why the last attempt at this run failed, or None."""
-    path = folder / ERROR
-    if not os.path.isfile(path):
-        return None
-    with contextlib.suppress(ValueError, OSError, TypeError, KeyError):
-        return str(json.loads(path.read_text())["message"])
-    return "the last attempt failed (its error.json is damaged; see log.txt)"
-
-
 def plain(value: Any) -> float | str:
     """A metric as json holds it: non-finite numbers, which json lacks, become words."""
     number = float(value)
     return number if math.isfinite(number) else str(number)
-
-
-def run_lock(folder: Path) -> FileLock:
-    """The lock that a process holds while it makes this run; the system frees it if it dies."""
-    make_folder(folder)
-    return FileLock(folder / LOCK)
-
-
-def is_running(folder: Path) -> bool:
-    """Whether some process holds the run's lock now."""
-    if not os.path.exists(folder / LOCK):
-        return False
-    try:
-        with run_lock(folder).acquire(timeout=0):
-            return False
-    except (Timeout, UserError):
-        return True
-    except OSError:
-        return False
