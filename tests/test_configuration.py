@@ -6,7 +6,8 @@ import pytest
 from jumpbench.paths import conf_dirs, experiment_names
 from jumpbench.tables.planning.composition import composed
 from jumpbench.tables.planning.hydra_groups import composed_files
-from jumpbench.tables.planning.places import TYPED, places
+from jumpbench.tables.planning.nodes import TYPED
+from jumpbench.tables.planning.places import places
 
 CONF = conf_dirs()[-1]
 

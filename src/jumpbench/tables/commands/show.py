@@ -19,7 +19,8 @@ from jumpbench.tables.planning import grid as grids
 from jumpbench.tables.planning.composition import fitting
 from jumpbench.tables.planning.defaults import line_of
 from jumpbench.tables.planning.grid import GridCell
-from jumpbench.tables.planning.places import TYPED, Keys, Place, Places, of_scale, places
+from jumpbench.tables.planning.nodes import TYPED, Place
+from jumpbench.tables.planning.places import Keys, Places, of_scale, places
 from jumpbench.tables.planning.plan import plan_run
 from jumpbench.tables.planning.run import Run
 from jumpbench.tables.planning.selection import Selection, scale_of

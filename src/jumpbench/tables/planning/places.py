@@ -4,112 +4,21 @@ The files and their packages are those of Hydra's own list of defaults, put on t
 its order; then come the overrides, in theirs. Nothing of it is needed to plan a run.
 """
 
-import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import yaml
-
-from jumpbench.paths import conf_dirs, suite_root
+from jumpbench.paths import conf_dirs
 from jumpbench.tables.planning import ownchoices
 from jumpbench.tables.planning.composition import composed, replacing
 from jumpbench.tables.planning.fast.formulas import node_of
 from jumpbench.tables.planning.hydra_groups import composed_files
 from jumpbench.tables.planning.hydra_overrides import chooses_group, parsed_override
+from jumpbench.tables.planning.nodes import TYPED, Node, Place, inside, of_file, of_value
 from jumpbench.tables.planning.scalefiles import expanded, scale_file
 
 Keys = tuple[str | int, ...]
 """Keys and list positions that lead to a node of a configuration."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """A line of a file; without a file, the command line."""
-
-    file: Path | None = None
-    line: int = 0
-
-    def __str__(self) -> str:
-        return "override" if self.file is None else f"{short(self.file)}:{self.line}"
-
-
-TYPED = Place()
-
-
-def short(file: Path) -> str:
-    """A file of the suite by its path in it, any other in full."""
-    root = suite_root().resolve()
-    return str(file.relative_to(root) if file.is_relative_to(root) else file)
-
-
-@dataclass(frozen=True)
-class Node:
-    """A node of a configuration and its place; ``inner`` is None for a plain value."""
-
-    place: Place
-    inner: Mapping[str | int, "Node"] | None = None
-    is_list: bool = False
-
-    def under(self, other: "Node | None") -> "Node":
-        """This node with another one merged onto it, as OmegaConf merges."""
-        if other is None or other.inner is None or other.is_list or self.inner is None:
-            return other or self
-        below = {
-            key: self.inner[key].under(node) if key in self.inner else node
-            for key, node in other.inner.items()
-        }
-        return Node(self.place, {**self.inner, **below}, self.is_list)
-
-    def at(self, keys: Sequence[str | int]) -> "Node | None":
-        """The node at these keys; None if none was written."""
-        node: Node | None = self
-        for key in keys:
-            node = (node.inner or {}).get(key) if node else None
-        return node
-
-
-def _inside(keys: Sequence[str | int], node: Node) -> Node:
-    """A node that has nothing but ``node``, at these keys."""
-    for key in reversed(keys):
-        node = Node(node.place, {key: node})
-    return node
-
-
-def _of_value(value: Any, place: Place) -> Node:
-    """A value that stands at one place as a whole."""
-    if isinstance(value, dict):
-        return Node(place, {key: _of_value(each, place) for key, each in value.items()})
-    if isinstance(value, list):
-        return Node(place, dict(enumerate(_of_value(v, place) for v in value)), is_list=True)
-    return Node(place)
-
-
-def _of_yaml(node: yaml.Node | None, file: Path, line: int = 1) -> Node:
-    """The content of a file, each value with the line of its key."""
-    place = Place(file, line)
-    if isinstance(node, yaml.MappingNode):
-        constructor = yaml.constructor.SafeConstructor()
-        constructor.flatten_mapping(node)
-        return Node(place, {
-            constructor.construct_object(key): _of_yaml(value, file, key.start_mark.line + 1)
-            for key, value in node.value
-        })  # fmt: skip
-    if isinstance(node, yaml.SequenceNode):
-        items = [_of_yaml(each, file, each.start_mark.line + 1) for each in node.value]
-        return Node(place, dict(enumerate(items)), is_list=True)
-    return Node(place)
-
-
-def of_file(file: Path) -> Node:
-    """Every key of a YAML file with its line."""
-    return _read(file, file.stat().st_mtime_ns)
-
-
-@functools.cache
-def _read(file: Path, changed: int) -> Node:
-    return _of_yaml(yaml.compose(file.read_text(encoding="utf-8")), file)
 
 
 def of_scale(override: str, place: Place) -> list[tuple[str, Place]]:
@@ -148,7 +57,7 @@ def _of_files(experiment: str | None, groups: tuple[str, ...]) -> Node:
         content = of_file(next(f for root in conf_dirs() if (f := root / name).is_file()))
         inner = {key: node for key, node in (content.inner or {}).items() if key != "defaults"}
         whole = whole.under(
-            _inside(package.split(".") if package else [], Node(content.place, inner))
+            inside(package.split(".") if package else [], Node(content.place, inner))
         )
     return whole
 
@@ -209,11 +118,11 @@ def places(experiment: str, overrides: Iterable[tuple[str, Place]]) -> Places:
         group = override.key_or_group
         if group in classes and override in groups:  # a class in the place of all that files say
             rest = {k: v for k, v in (whole.inner or {}).items() if k != group}
-            whole = Node(whole.place, {**rest, group: _of_value(raw.get(group), place)})
+            whole = Node(whole.place, {**rest, group: of_value(raw.get(group), place)})
     for override, place in parsed:
         if not chooses_group(override) and not override.is_delete():
             keys = [int(key) if key.isdigit() else key for key in _names(override.key_or_group)]
-            whole = whole.under(_inside(keys, _of_value(override.value(), place)))
+            whole = whole.under(inside(keys, of_value(override.value(), place)))
     return Places(raw, whole)
 
 
