@@ -7,6 +7,8 @@ test has shown to change no number are listed (:mod:`~jumpbench.tables.runs.same
 """
 
 import functools
+import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,17 +67,29 @@ def _has_changed(root: Path, commit: str, name: str, edited_then: str | None) ->
         return True
     renamed = {_module(then): _module(now) for now, then in moved.items()}
     now = _does_now(path)
-    then = None if before is None else what_it_does(before, renamed)
+    then = None if before is None else _does(before, renamed)
     return then != now and _carried_over(root, name, then) != now
 
 
 @functools.cache
 def _does_now(path: Path) -> str:
-    return what_it_does(path.read_text(encoding="utf-8"), {})
+    return _does(path.read_text(encoding="utf-8"), {})
+
+
+def _does(text: str, renamed: Mapping[str, str]) -> str:
+    """Digest of what a module does. Most commits have the same state of it, and few of the modules
+    that were ``renamed`` since are among its imports."""
+    named = {then: now for then, now in renamed.items() if then.rpartition(".")[2] in text}
+    return _digest(text, frozenset(named.items()))
+
+
+@functools.cache
+def _digest(text: str, renamed: frozenset[tuple[str, str]]) -> str:
+    return hashlib.sha256(what_it_does(text, dict(renamed)).encode()).hexdigest()
 
 
 def _carried_over(root: Path, name: str, state: str | None) -> str | None:
-    """The syntax of a file, None where there is none, taken over the commits that change it and no
+    """What a file does, None where there is none, taken over the commits that change it and no
     number, oldest first."""
     for commit in same_numbers(root):
         if name not in _changed_by(root, commit):
@@ -97,7 +111,7 @@ def _changed_by(root: Path, commit: str) -> frozenset[str]:
 def _syntax(root: Path, commit: str, name: str) -> str | None:
     """What a file of a commit does; None where it has no such file."""
     text = git(root, "show", f"{commit}:./{name}")
-    return None if text is None else what_it_does(text, {})
+    return None if text is None else _does(text, {})
 
 
 @functools.cache
