@@ -80,7 +80,7 @@ def test_draws_are_left_too(project, monkeypatch, at):
     checkpoints = plan_run("toy/walk", WALK[1:]).folder / "checkpoints"
     for path in checkpoints.iterdir():
         path.rename(path.with_suffix(".gone"))
-    assert Attempts(checkpoints.parent)._earlier[0]["commit"] == FIRST
+    assert Attempts(checkpoints.parent).together({})["earlier"][0]["commit"] == FIRST
 
 
 def test_an_attempt_that_was_killed_has_no_seconds(project, monkeypatch):

@@ -100,9 +100,8 @@ def _pictures(
     """Entries of the pictures that are kept: what the runs here show, and earlier ones of runs
     whose samples are elsewhere."""
     kept = earlier_pictures(place, files.incomplete) if recorded else []
-    if recorded and not recorded.runs <= {
-        value.run for cell in view.cells for value in cell.values
-    }:
+    now = {value.run for cell in view.cells for value in cell.values}
+    if recorded and not recorded.runs <= now:
         for entry in kept:
             print(
                 f"warning: picture '{entry['name']}' may show runs that are no longer recorded; "
